@@ -138,6 +138,12 @@ fn the_queue_in_the_drive_is_that_of_its_parameters() {
     }
     assert_eq!(queue("Preseeking level = 1", 1), (1, Turn::Fcfs, FreesAt::Message));
     assert_eq!(queue("Preseeking level = 2", 1), (1, Turn::Fcfs, FreesAt::Medium));
+    // Of two segments one is for writes: the next read has none before the data of the last one have gone.
+    let one = with(&[
+        ("Print stats = 1", "Preseeking level = 2"),
+        ("Number of buffer segments = 4", "Number of buffer segments = 2"),
+    ]);
+    assert_eq!((one.drive.sheet.cache.segments, one.drive.sheet.queue.frees_at), (1, FreesAt::Completion));
     let text = SMALL.replacen("Print stats = 1", "Preseeking level = 3", 1);
     let error = disksim::read("small.diskspecs", text.as_bytes(), Path::new("."), None).unwrap_err();
     assert!(error.what.contains("no level 3"), "{error}");

@@ -34,15 +34,16 @@ impl Drive {
     /// When the bus is free for a command that was issued then; none if another one is let in before it when the data
     /// under way are with the host, and what follows those is not known.
     fn free_bus(&self, now: Time, issued: Time) -> Option<Time> {
-        let Connection { from, until, cached, .. } = self.connection;
+        let Connection { from, until, cached, at_once, postponed, .. } = self.connection;
         let free = now.max(self.told);
         let at = match cached {
             Some((from, until)) if (free > from || (free == from && issued != free)) && free < until => until,
             _ => free,
         };
         // Of what comes at the very moment in which the bus changes hands a new command goes before data, and data before
-        // a command that has waited.
-        if at < from || now >= until || (at == from && issued == at) {
+        // a command that has waited: unless they came to be there meanwhile, so that it was before them. What is answered as it
+        // is let in has the bus already.
+        if at < from || now >= until || (at == from && !at_once && (issued == at || postponed)) {
             return Some(at);
         }
         (self.told <= until).then_some(until)
@@ -56,12 +57,19 @@ impl Drive {
 
     /// The data of a command that is being begun go from `from` on, for `least` at least.
     pub(crate) fn connects(&mut self, from: Time, least: Span) {
-        self.connection = Connection { from, least, cached: None, ..self.connection };
+        self.connection = Connection { from, least, cached: None, at_once: false, postponed: false, ..self.connection };
     }
 
     /// The same of data of which what was in the cache goes from `first` on, for `span`.
     pub(crate) fn connects_twice(&mut self, first: Time, span: Span, from: Time, least: Span) {
-        self.connection = Connection { from, least, cached: Some((first, first + span)), ..self.connection };
+        self.connection = Connection {
+            from,
+            least,
+            cached: Some((first, first + span)),
+            at_once: false,
+            postponed: false,
+            ..self.connection
+        };
     }
 
     /// A command that was just begun has the bus for its data from `connection.from` until `end`.
@@ -73,7 +81,7 @@ impl Drive {
 
     /// Data that would go while a command is told go after it.
     fn postpone(&mut self) {
-        let Connection { tag, from, until, least, cached } = self.connection;
+        let Connection { tag, from, until, least, cached, .. } = self.connection;
         let meets = |begins: Time| self.bus.exclusive && begins >= self.telling_from && begins < self.told;
         let (mut free, mut late) = (self.told, meets(from));
         let cached = match cached {
@@ -95,6 +103,6 @@ impl Drive {
         flying.parts.bus += late;
         self.held = if self.held == until { end } else { self.held };
         self.delivered += late;
-        self.connection = Connection { from: free, until: end, ..self.connection };
+        self.connection = Connection { from: free, until: end, postponed: from > self.telling_from, ..self.connection };
     }
 }

@@ -379,7 +379,8 @@ impl Drive {
         if waiting.came == now {
             // What connects at once is not told apart from that.
             (self.telling_from, self.told) = (now, now);
-            if self.connection.from > now {
+            self.connection.at_once = self.connection.from <= now;
+            if !self.connection.at_once {
                 self.tell(now, waiting.command);
             }
         }

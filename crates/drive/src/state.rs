@@ -219,6 +219,10 @@ pub(crate) struct Connection {
     pub(crate) least: Span,
     /// From when until when what was in the cache goes before that, where the bus is let go of in between.
     pub(crate) cached: Option<(Time, Time)>,
+    /// Whether the command has had the bus since it was let in, as one that is answered from the cache has.
+    pub(crate) at_once: bool,
+    /// Whether its data came to be there while another command was told: who waited before that goes first.
+    pub(crate) postponed: bool,
 }
 
 /// The parts the mechanics give.

@@ -77,6 +77,35 @@ impl sim::Watch for Simulating {
     }
 }
 
+/// Follows a search: how many of the trials that are planned so far have ended.
+pub struct Searching(ProgressBar);
+
+impl Searching {
+    /// Before the first trial.
+    pub fn new() -> Searching {
+        let bar = ProgressBar::new(0);
+        let style = ProgressStyle::with_template("{bar:30} {pos} of {len} trials  {eta} to go");
+        bar.set_style(style.expect("the template is valid"));
+        bar.enable_steady_tick(REFRESH);
+        Searching(bar)
+    }
+
+    /// Removes the bar from the screen.
+    pub fn finish(self) {
+        self.0.finish_and_clear();
+    }
+}
+
+impl sim::SearchWatch for Searching {
+    fn plan(&self, trials: usize) {
+        self.0.inc_length(trials as u64);
+    }
+
+    fn ended(&self) {
+        self.0.inc(1);
+    }
+}
+
 /// Follows the reading of a trace, whose length nobody knows.
 pub struct ReadingBar(ProgressBar);
 

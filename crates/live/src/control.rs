@@ -41,8 +41,9 @@ fn reply(question: &Value, caller: &Caller<EngineMessage>) -> Result<Value, Stri
     let gone = || "the service is stopping".to_owned();
     match question["verb"].as_str() {
         Some("list") => {
-            let reports = caller.ask(EngineMessage::Volumes, PATIENCE).ok_or_else(gone)?;
-            Ok(json!({ "volumes": reports.iter().map(VolumeReport::json).collect::<Vec<_>>() }))
+            let metrics = caller.ask(EngineMessage::Metrics, PATIENCE).ok_or_else(gone)?;
+            let volumes = metrics.volumes.iter().map(VolumeReport::json).collect::<Vec<_>>();
+            Ok(json!({ "volumes": volumes, "learned": metrics.learned_json() }))
         }
         Some("metrics") => {
             let metrics = caller.ask(EngineMessage::Metrics, PATIENCE).ok_or_else(gone)?;

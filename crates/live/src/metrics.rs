@@ -16,6 +16,7 @@ use load::PART_NAMES;
 use load::experiment::Exposed;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use sched::Pulse;
+use sched::predict::Grasp;
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::io::{self, Read, Write};
@@ -109,7 +110,7 @@ impl ServiceMetrics {
     /// As the control socket tells `halfturn top`: everything is counted since the service began.
     #[must_use]
     pub fn json(&self) -> Value {
-        let Pulse { waiting, preemptions, jit_seeks, late, gave_up } = self.pulse;
+        let Pulse { waiting, preemptions, jit_seeks, late, gave_up, .. } = self.pulse;
         let volumes = self.volumes.iter().map(|volume| {
             let mut told = volume.json();
             told["reading"] = volume.reading.json();
@@ -120,8 +121,60 @@ impl ServiceMetrics {
             "volumes": volumes.collect::<Vec<_>>(),
             "bounds_ms": (0..BOUNDS).map(|bucket| bound(bucket) as f64 / 1e3).collect::<Vec<_>>(),
             "waiting": waiting, "preemptions": preemptions, "jit_seeks": jit_seeks, "jit_late": late,
-            "jit_given_up": gave_up, "host_lateness": self.late.json(),
+            "jit_given_up": gave_up, "host_lateness": self.late.json(), "learned": self.learned_json(),
         })
+    }
+
+    /// What was learned of the device; null where nothing is learned in use.
+    pub(crate) fn learned_json(&self) -> Value {
+        let Some(Grasp { turn, known, off, usual, is_settled }) = self.pulse.grasp else { return Value::Null };
+        json!({
+            "turn_ms": turn.as_ms(), "known_blocks": f64::from(known) / 1e3, "error_ms": off.as_ms(),
+            "error_by_distance_ms": usual.as_ms(), "in_use": is_settled,
+        })
+    }
+
+    /// The same in the text exposition format.
+    fn learned(&self, out: &mut String) {
+        let Grasp { turn, known, off, is_settled, .. } = self.pulse.grasp.unwrap_or_default();
+        let families = [
+            (
+                Family(
+                    "halfturn_learned_turn_seconds",
+                    "gauge",
+                    "With policy auto: one revolution; 0 while none is known.",
+                ),
+                turn.as_secs(),
+            ),
+            (
+                Family(
+                    "halfturn_learned_blocks_ratio",
+                    "gauge",
+                    "With policy auto: share of the blocks at known angles.",
+                ),
+                f64::from(known) / 1e3,
+            ),
+            (
+                Family(
+                    "halfturn_learned_error_seconds",
+                    "gauge",
+                    "With policy auto: how far off forecasts of times are.",
+                ),
+                off.as_secs(),
+            ),
+            (
+                Family(
+                    "halfturn_learned_in_use",
+                    "gauge",
+                    "With policy auto: 1 while forecasts order requests, 0 while distance does.",
+                ),
+                f64::from(u8::from(is_settled)),
+            ),
+        ];
+        for (family, value) in families {
+            family.head(out);
+            let _ = writeln!(out, "{} {value}", family.0);
+        }
     }
 
     /// In the text exposition format.
@@ -129,7 +182,7 @@ impl ServiceMetrics {
     pub fn text(&self) -> String {
         let mut out = String::new();
         self.volumes(&mut out);
-        let Pulse { waiting, preemptions, jit_seeks, late, gave_up } = self.pulse;
+        let Pulse { waiting, preemptions, jit_seeks, late, gave_up, .. } = self.pulse;
         let single = [
             (Family("halfturn_scheduler_requests", "gauge", "Requests that the scheduler has."), u64::from(waiting)),
             (Family("halfturn_preemptions_total", "counter", "Requests interrupted by others."), preemptions),
@@ -152,6 +205,7 @@ impl ServiceMetrics {
             family.head(&mut out);
             let _ = writeln!(out, "{} {value}", family.0);
         }
+        self.learned(&mut out);
         let late = Family(
             "halfturn_host_lateness_seconds",
             "histogram",

@@ -5,6 +5,7 @@ mod bills;
 mod draw;
 pub mod experiment;
 mod fit;
+pub mod goal;
 mod json;
 pub mod learned;
 pub mod manual;
@@ -18,6 +19,7 @@ mod scan;
 pub mod schedule;
 mod slices;
 mod tally;
+pub mod tuning;
 mod wait;
 pub mod workload;
 

@@ -235,6 +235,24 @@ pub struct Learned {
     /// Probes in idle time, whose time is background; not there where there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_probes: Option<u64>,
+    /// What a predictor that learns in use knows at the end.
+    #[serde(flatten)]
+    pub in_use: Option<LearnedInUse>,
+}
+
+/// What was learned in use of a device, and how sure it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct LearnedInUse {
+    /// One revolution, ms; 0 while nothing is known to turn.
+    pub turn_ms: f64,
+    /// Share of the blocks at whose angles it is known when they pass.
+    pub known_blocks: f64,
+    /// How far off forecasts of times are of late, ms.
+    pub error_ms: f64,
+    /// How far off distance alone is, ms.
+    pub error_by_distance_ms: f64,
+    /// Whether requests are ordered by forecasts; else by distance.
+    pub in_use: bool,
 }
 
 /// What a system of processes came to, the mean over replications; times are of all processors together, until the last

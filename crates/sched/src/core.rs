@@ -231,7 +231,7 @@ impl<P: Predictor> Core<P> {
     /// How much waits and how well times were predicted.
     #[must_use]
     pub fn pulse(&self) -> Pulse {
-        let pulse = Pulse { waiting: self.board.jobs.len(), ..Pulse::default() };
+        let pulse = Pulse { waiting: self.board.jobs.len(), grasp: self.board.belief.grasp(), ..Pulse::default() };
         let Some(short) = self.short() else { return pulse };
         let Tally { preemptions, jit_seeks, late, .. } = short.tally;
         Pulse { preemptions, jit_seeks, late, gave_up: !short.punctuality.holds(), ..pulse }

@@ -1,5 +1,6 @@
 //! What serving requests in short commands came to.
 
+use crate::predict::Grasp;
 use block::{Span, Time};
 
 /// Classes of prediction errors: 1/64 ms each, from -8 ms to 24 ms.
@@ -105,6 +106,8 @@ pub struct Pulse {
     pub late: u64,
     /// Whether so many were late that at present none is put off.
     pub gave_up: bool,
+    /// What was learned of the device, where it is learned in use.
+    pub grasp: Option<Grasp>,
 }
 
 impl Tally {

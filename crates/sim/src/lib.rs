@@ -4,6 +4,7 @@
 //! replication of each run is a simulation of its own, and they are joined in the order of the sweep.
 
 mod able;
+mod advise;
 mod arms;
 mod bench;
 mod camera;
@@ -28,6 +29,7 @@ mod unit;
 pub mod validate;
 
 pub use able::ABLE;
+pub use advise::{Advice, SearchWatch, advise, draw_candidates, score_all};
 pub use bench::Bench;
 pub use film::{Ended, Step, Window};
 pub use panorama::{Panorama, panorama, panoramas};

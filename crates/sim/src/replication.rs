@@ -7,6 +7,7 @@ use drive::Account;
 use flow::Picture;
 use load::Meter;
 use load::results;
+use sched::predict::Grasp;
 
 /// The work that scheduling took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,6 +53,8 @@ pub(crate) struct ArrivalCounts {
     pub(crate) fill: Option<sched::Fill>,
     pub(crate) effort: (u64, u64),
     pub(crate) memory: Option<(usize, usize)>,
+    /// What is known by now, where the device is learned in use.
+    pub(crate) grasp: Option<Grasp>,
     pub(crate) lost: u64,
     /// How often a floor that was owed went before a higher priority.
     pub(crate) floors: u64,
@@ -64,7 +67,7 @@ pub(crate) struct ArrivalCounts {
 impl ArrivalCounts {
     /// With what the world counted, and what is to be said before.
     pub(crate) fn join<L: Measured>(self, remains: Remains<L>, story: Vec<String>) -> Replication {
-        let ArrivalCounts { tally, fill, effort, memory, lost, floors, kept, limit } = self;
+        let ArrivalCounts { tally, fill, effort, memory, grasp, lost, floors, kept, limit } = self;
         let end = remains.end;
         let (mut meter, mut notes, account) = remains.load.finish(end);
         let mut system = account.map(|account| account.result(end));
@@ -109,6 +112,13 @@ impl ArrivalCounts {
                 distances: distances as u64,
                 bytes: bytes as u64,
                 idle_probes: probes,
+                in_use: grasp.map(|grasp| results::LearnedInUse {
+                    turn_ms: grasp.turn.as_ms(),
+                    known_blocks: f64::from(grasp.known) / 1e3,
+                    error_ms: grasp.off.as_ms(),
+                    error_by_distance_ms: grasp.usual.as_ms(),
+                    in_use: grasp.is_settled,
+                }),
                 ..results::Learned::default()
             }),
             notes,

@@ -266,6 +266,7 @@ impl<M: Machine> Scene<'_, M> {
             fill: core.fill(),
             effort: core.effort(),
             memory: core.memory(),
+            grasp: core.pulse().grasp,
             lost: 0,
             floors: core.floors(),
             kept: core.time_kept().to_vec(),

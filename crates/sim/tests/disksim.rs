@@ -1,8 +1,9 @@
 //! Drives imported from DiskSim's parameters against its answers to random configurations: mean response times.
 //!
 //! Where a measured drive contradicts DiskSim the import follows the drive: a write waits for its low water mark (C3323A: a
-//! demerit of 0.23 ms, 0.31 without), and blocks that came by before a read stay in the cache (Atlas 10K: 0.10 ms, 0.27
-//! without). With both put back as DiskSim has them more of its answers are met: that much is its fault.
+//! demerit of 0.23 ms, 0.32 without), blocks that came by before a read stay in the cache (Atlas 10K: 0.10 ms, 0.27
+//! without), and a write that continues another loses no turn (Cheetah 9LP: 0.1069 ms, 0.1073 without). With the three put
+//! back as DiskSim has them more of its answers are met: that much is its fault.
 
 use block::{Command, Place, Tag, Time, Verb};
 use disk::{DrivePlan, Truth, disksim};
@@ -18,12 +19,26 @@ struct Theirs {
     slow_ms: f64,
 }
 
+/// Which drive it is: its seed says where the platter stands at time zero.
+const SEED: u64 = 1;
+
+/// How far the platter has turned at time zero, by the seed (SplitMix64).
+fn turned(seed: u64) -> f64 {
+    let mut x = seed.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    (x ^ (x >> 31)) as f64 / 18_446_744_073_709_551_616.0
+}
+
 /// The mean response in ms of a host that hands down requests in order of arrival, `gaps` times as late.
 fn mean(plan: &DrivePlan, load: &[trace::TraceRecord], queue: usize, gaps: u64) -> f64 {
     let mut sheet = plan.drive("imported").unwrap().sheet;
     sheet.queue.depth = queue as u16;
-    let mut drive = Drive::new(&sheet, &Truth::default(), 1);
-    let arrival = |i: usize| Time(load[i].time.0 * gaps);
+    let mut drive = Drive::new(&sheet, &Truth::default(), SEED);
+    // DiskSim's platters stand at their zero when a simulation begins: so does this one then, and what differs is no chance.
+    let period = sheet.mechanics.rotation.period_ns();
+    let begins = (period * (1.0 - turned(SEED))) as u64;
+    let arrival = |i: usize| Time(load[i].time.0 * gaps + begins);
     let (mut arrived, mut issued, mut inside, mut ended, mut total_ms) = (0, 0, 0, 0, 0.0);
     while ended < load.len() {
         let next = (arrived < load.len()).then(|| arrival(arrived));
@@ -112,8 +127,8 @@ fn random_configurations_answer_as_disksims_do() {
         "of {} {counts:?} within 5 and 10 %: imported, with DiskSim's faults, with a stale angle; slow {near}",
         runs.len()
     );
-    assert!(runs.len() == 60 && near >= 55, "{near}");
-    let least = [[35, 38], [41, 43], [9, 10]];
+    assert!(runs.len() == 60 && near >= 56, "{near}");
+    let least = [[37, 40], [43, 45], [9, 11]];
     let reached = counts.iter().flatten().zip(least.iter().flatten()).all(|(ours, least)| ours >= least);
     assert!(reached, "{counts:?}");
 }

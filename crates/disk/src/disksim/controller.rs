@@ -45,6 +45,10 @@ pub(super) fn plan(
     plan.access.writes = disk.flag("Immediate buffer write")? && fast > 0;
     plan.access.free = disk.flag("Read any free blocks")?;
     plan.queue = queue(disk, ignored, warnings)?;
+    if plan.cache.segments == 1 {
+        // Data that are still to be sent keep the one segment there is, so that nobody else has anything to read into.
+        plan.queue.frees_at = FreesAt::Completion;
+    }
     if fast == 1 && plan.queue.depth > 1 {
         warnings.push(
             "`Fast write level = 1` is taken as 2: writes are reported early while other commands wait, too".into(),

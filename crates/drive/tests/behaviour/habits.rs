@@ -3,7 +3,7 @@
 
 use crate::rig::{FUA, Rig, WRITE};
 use block::{Command, Extent, Place, Span, Tag, Time, Verb};
-use disk::{After, FreesAt, Sheet, Truth, Turn, catalogue};
+use disk::{After, FreesAt, Overheads, Sheet, Truth, Turn, catalogue};
 use drive::Drive;
 
 /// The Atlas 10K with a queue of 16 and a bus of 5 MB/s, changed.
@@ -196,4 +196,48 @@ fn what_is_joined_in_the_buffer_is_read_once_at_most() {
     assert!(drained(true, 1) < drained(false, 1) + 1.5 * rotation, "{} and {}", drained(true, 1), drained(false, 1));
     let far = drained(true, 50_000_000) - drained(false, 50_000_000);
     assert!(far > 50.0 * rotation, "{far} ms more");
+}
+
+#[test]
+fn data_that_come_while_a_command_is_told_let_one_more_command_go_first() {
+    // 200 blocks go for 20 ms; the others are told for 1 ms each.
+    let first = |others: &[i64]| {
+        let mut drive = drive(|sheet| {
+            (sheet.bus.exclusive, sheet.queue.order) = (true, Turn::Fcfs);
+            sheet.queue.frees_at = FreesAt::Completion;
+            sheet.bus.mb_s = Some(5.12);
+            sheet.overheads = Overheads { read: After::either(Span(1_000_000)), ..Overheads::default() };
+        });
+        issue(&mut drive, Time::ZERO, 0, Verb::Read, 5_000_000, 200);
+        let alone = drive.next().unwrap();
+        for (tag, after) in (1..).zip(others) {
+            issue(&mut drive, Time((alone.0 as i64 - 20_000_000 + after) as u64), tag, Verb::Seek, 1_000_000, 8);
+        }
+        let ends = ends(&mut drive, 1 + others.len());
+        ends.iter().find(|(tag, _)| *tag == 0).unwrap().1.since(alone)
+    };
+    assert_eq!(first(&[-500_000]), Span(500_000));
+    assert_eq!(first(&[-500_000, -200_000]), Span(1_500_000));
+    // Data that wait already when a command has been told go before the next one.
+    assert_eq!(first(&[-500_000, -200_000, 600_000]), Span(1_500_000));
+}
+
+#[test]
+fn a_command_answered_as_it_comes_has_the_bus_until_its_data_have_gone() {
+    let mut drive = drive(|sheet| {
+        (sheet.bus.exclusive, sheet.queue.order, sheet.cache.hits_wait) = (true, Turn::Fcfs, true);
+        sheet.queue.frees_at = FreesAt::Completion;
+        sheet.bus.mb_s = Some(5.12);
+        sheet.overheads = Overheads { hit: After::either(Span(300_000)), ..Overheads::default() };
+        (sheet.cache.segments, sheet.cache.segment, sheet.cache.read_ahead) = (2, 512, 256);
+        sheet.cache.ahead = disk::Ahead::Most;
+    });
+    issue(&mut drive, Time::ZERO, 0, Verb::Read, 5_000_000, 100);
+    let first = drive.next().unwrap();
+    issue(&mut drive, Time(first.0 - 1_000_000), 1, Verb::Read, 5_000_000, 10);
+    assert_eq!(ends(&mut drive, 1)[0], (0, first));
+    // Given at the very moment at which the other one is let in.
+    issue(&mut drive, first, 2, Verb::Read, 5_000_010, 10);
+    let ends = ends(&mut drive, 2);
+    assert_eq!(ends, [(1, first + Span(1_300_000)), (2, first + Span(2_600_000))]);
 }

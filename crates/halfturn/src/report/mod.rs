@@ -1,5 +1,6 @@
 //! What people read: tables, sketches and sheets, as text of fixed bytes. No colour, no clock, no terminal width.
 
+mod advice;
 mod answer;
 mod bars;
 mod bills;
@@ -45,6 +46,7 @@ mod validate;
 #[cfg(feature = "linux")]
 mod volumes;
 
+pub use advice::advice;
 pub use catalogue::catalogue;
 pub use compare::comparison;
 pub use conversion::{conversion, recording};

@@ -94,7 +94,7 @@ fn scheduler(experiment: &Experiment) -> Vec<String> {
             words.push("believing in the times of past distances, and in angles where something turns".into());
         }
         Some(Predictor::Mimic) => words.push("believing in the times of past distances".into()),
-        Some(Predictor::InUse) => words.push("learning its times in use".into()),
+        Some(Predictor::InUse) => words.push("learning the device in use".into()),
         Some(Predictor::Oracle) => {
             words.push("with perfect knowledge of the drive (oracle): a bound, not a scheduler".into())
         }

@@ -1,5 +1,6 @@
 //! The verbs: what each takes, and its help. What they print is written by `report`.
 
+mod advise;
 #[cfg(feature = "linux")]
 mod array;
 #[cfg(feature = "linux")]
@@ -43,6 +44,7 @@ pub enum VerbArgs {
     Simulate(simulate::Simulate),
     Sweep(sweep::Sweep),
     Merge(merge::Merge),
+    Advise(advise::AdviseArgs),
     Reproduce(reproduce::Reproduce),
     Profile(profile::ProfileArgs),
     #[cfg(feature = "linux")]
@@ -91,6 +93,7 @@ pub fn run(verb: VerbArgs, command: Command) -> Result<(), VerbFailure> {
         VerbArgs::Simulate(arguments) => simulate::run(&arguments),
         VerbArgs::Sweep(arguments) => sweep::run(&arguments),
         VerbArgs::Merge(arguments) => merge::run(&arguments),
+        VerbArgs::Advise(arguments) => advise::run(&arguments),
         VerbArgs::Reproduce(arguments) => reproduce::run(&arguments),
         VerbArgs::Profile(arguments) => profile::run(&arguments),
         #[cfg(feature = "linux")]

@@ -115,7 +115,7 @@ pub fn run(arguments: &Simulate) -> Result<(), VerbFailure> {
 }
 
 /// The `--set` for a drive. A file is meant as the user sees it, not as the experiment's folder does.
-fn set_drive(drive: &str) -> String {
+pub fn set_drive(drive: &str) -> String {
     let path = Path::new(drive);
     let file = if path.is_file() { path.canonicalize().ok() } else { None };
     format!("drive.model={}", config::quote(&file.as_deref().unwrap_or(path).display().to_string()))

@@ -165,7 +165,13 @@ fn check_asking<'a>(mut cases: impl Iterator<Item = &'a Case>, path: &Path) -> R
 /// # Errors
 /// Bad input with file, line and mend.
 pub fn parse_service(name: &str, text: &str, sets: &[String]) -> Result<Experiment, BadInput> {
-    let mut cases = cases(Document::parse(name, text)?, Path::new(name), sets, None)?;
+    let mut document = Document::parse(name, text)?;
+    change(&mut document, sets, None)?;
+    // Who serves a device need not know it, nor choose.
+    if !scheduler::names_policy(&document)? {
+        document.set("scheduler.policy=\"auto\"")?;
+    }
+    let mut cases = cases(document, Path::new(name), &[], None)?;
     match (cases.pop(), cases.is_empty()) {
         (Some(case), true) => Ok(case.experiment),
         _ => {

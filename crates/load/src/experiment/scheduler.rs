@@ -4,7 +4,7 @@ use super::asker::Asker;
 use super::varied::{Scope, Varied, refuse_later};
 use super::{DriveChoice, Predictor, drive, service};
 use block::{BadInput, Span};
-use config::Section;
+use config::{Document, Section};
 use sched::Limits;
 use sched::plan::{LastFua, Preemption, Rules};
 use sched::planner::Wish;
@@ -21,10 +21,11 @@ config::keys! {
     /// In which order requests are served, what is believed of the drive, and who may interrupt whom.
     pub(super) fn scheduler() -> "[scheduler]";
 
-    /// The order in which waiting requests are served. `halfturn help POLICY` explains each; some have keys of their own.
+    /// The order in which waiting requests are served. `halfturn help POLICY` explains each; some have keys of their own. A service
+    /// file that names none has `auto`.
     POLICY: &'static str = one_of("policy", || policy::ALL.iter().map(|manual| (manual.name, manual.text)).collect()).required();
     /// What the scheduler believes of the drive.
-    PREDICTOR: Predictor = word("predictor").else_told("`profile`; `distance` of what is not a disk; `mimic` with `smtf`");
+    PREDICTOR: Predictor = word("predictor").else_told("`profile`; `distance` of what is not a disk; `mimic` with `smtf`; `in-use` with `auto`");
     /// How many requests the scheduler sees at once; the others wait in order of arrival. Or a table, `[scheduler.queue]`.
     QUEUE: u32 = within("queue", 1, LONGEST_QUEUE).usually("65536");
     /// Whether classes of one priority share out the arm's time evenly where none has a `share`, a `floor` or a `limit`. Else who keeps
@@ -174,6 +175,13 @@ pub(super) fn read(
     check_times(&section, &scheduler)?;
     section.close()?;
     Ok(scheduler)
+}
+
+/// Whether a file names a policy.
+pub(super) fn names_policy(document: &Document) -> Result<bool, BadInput> {
+    let root = document.root();
+    let section = root.section("scheduler")?;
+    Ok(section.is_some_and(|section| section.has(POLICY.name())))
 }
 
 /// `policy`, and its keys. A key of a policy that another run of the sweep uses is known, too.

@@ -19,6 +19,10 @@ config::keys! {
         one_of("format", || trace::formats().map(|format| (format.name(), format.title())).collect()).else_told("recognized by the content");
     /// The device of the trace whose requests are replayed, or `all`.
     DEVICE: String = named("device").else_told("the only one there is");
+    /// So many of its requests, from the first on, are left out.
+    SKIP: u64 = whole("skip", 0, u64::MAX).usually("0");
+    /// So many are replayed, and no more.
+    TAKE: u64 = whole("take", 1, u64::MAX).else_told("all that are left");
     /// What becomes of addresses past the end of the drive.
     pub(super) FIT: Fit = word("fit").usually("error");
 }
@@ -32,6 +36,10 @@ pub struct TraceChoice {
     pub format: Option<trace::Format>,
     /// Which of the devices in the trace, by name or `all`; without one, the only one there is.
     pub device: Option<String>,
+    /// How many of its first requests are left out.
+    pub skip: u64,
+    /// How many are replayed at most.
+    pub take: Option<u64>,
     /// What becomes of addresses past the end of the drive.
     pub fit: Fit,
     /// When its requests arrive.
@@ -72,6 +80,8 @@ impl Recipe for TraceChoice {
             FILE.about,
             FORMAT.about,
             DEVICE.about,
+            SKIP.about,
+            TAKE.about,
             FIT.about,
             pace::REPLAY.about,
             pace::DEPTH.about,
@@ -88,6 +98,8 @@ impl Recipe for TraceChoice {
             file: folder.join(section.value(&FILE)?),
             format: section.get(&FORMAT)?.and_then(|name| name.parse().ok()),
             device: section.get(&DEVICE)?,
+            skip: section.value(&SKIP)?,
+            take: section.get(&TAKE)?,
             fit: section.value(&FIT)?,
             pace,
         })
@@ -125,6 +137,8 @@ struct Recorded {
     fitting: Fitting,
     capacity: u64,
     other_devices: u64,
+    /// How many requests are still to be replayed.
+    left: u64,
 }
 
 /// Which device's requests are replayed.
@@ -146,10 +160,18 @@ impl Recorded {
             None => Wanted::Only(None),
         };
         let trace = reopen(choice)?;
-        let mut recorded = Recorded { file, trace, device, fitting: Fitting::AsIs, capacity, other_devices: 0 };
+        let left = choice.take.unwrap_or(u64::MAX);
+        let mut recorded = Recorded { file, trace, device, fitting: Fitting::AsIs, capacity, other_devices: 0, left };
+        // Addresses are fitted as those of the whole trace, whatever part of it is replayed.
         recorded.look_ahead(choice)?;
         recorded.trace = reopen(choice)?;
         recorded.other_devices = 0;
+        for skipped in 0..choice.skip {
+            if recorded.read()?.is_none() {
+                let what = format!("all of its {skipped} requests are skipped");
+                return Err(recorded.error(&what, "give a smaller `skip`"));
+            }
+        }
         Ok(recorded)
     }
 
@@ -228,6 +250,10 @@ fn reopen(choice: &TraceChoice) -> Result<TraceReader, BadInput> {
 
 impl RecordSource for Recorded {
     fn next(&mut self) -> Result<Option<Draft>, BadInput> {
+        if self.left == 0 {
+            return Ok(None);
+        }
+        self.left -= 1;
         self.read()?.map(|record| self.draft(record)).transpose()
     }
 

@@ -155,6 +155,21 @@ pub struct Passing {
     pub longest: u32,
 }
 
+/// What a predictor that learns in use knows of its device by now, and how sure it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Grasp {
+    /// One revolution; nothing is known to turn while it is zero.
+    pub turn: Span,
+    /// Of a thousand blocks, those at whose angles it is known when they pass.
+    pub known: u16,
+    /// How far off forecasts of times are of late.
+    pub off: Span,
+    /// How far off distance alone would be.
+    pub usual: Span,
+    /// Whether requests are ordered by forecasts; else by distance.
+    pub is_settled: bool,
+}
+
 /// What the scheduler believes of a device, from a profile or from past times, never from the device itself.
 ///
 /// Costs are in ticks, a unit of the predictor's own, and mean: how long from now until the first block of a
@@ -249,6 +264,11 @@ pub trait Predictor {
     /// Whether its costs are to be gone by: one that learns in use may not know enough yet, and then distance is better.
     fn is_settled(&self) -> bool {
         true
+    }
+
+    /// What it knows by now; nothing where it does not learn in use.
+    fn grasp(&self) -> Option<Grasp> {
+        None
     }
 
     /// Things it remembers of the device, and their memory in bytes; nothing where it does not learn.

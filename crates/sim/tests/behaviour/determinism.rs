@@ -125,7 +125,7 @@ fn bare(run: &Run) -> String {
 fn with_one_request_at_a_time_every_policy_meets_the_same_drive_and_does_the_same() {
     for predictor in predict::ALL {
         let fits = |needs| match needs {
-            Needs::Nothing | Needs::Any => true,
+            Needs::Nothing | Needs::Any | Needs::Learning => true,
             Needs::Times => predictor.tells >= Tells::Times,
             Needs::Mimic => predictor.name == "mimic",
         };

@@ -14,6 +14,7 @@ mod files;
 mod filmed;
 mod free;
 mod idle;
+mod in_use;
 mod learning;
 mod lookahead;
 mod members;

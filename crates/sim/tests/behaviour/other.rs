@@ -43,7 +43,7 @@ fn every_policy_serves_every_device_whole_and_in_short_commands_or_lacks_what_it
                 let believes = predictor.map(|manual| format!("predictor = \"{}\"", manual.name)).unwrap_or_default();
                 let tells = predictor.map_or(Tells::Order, |manual| manual.tells);
                 let has_what_it_needs = match policy.needs {
-                    Needs::Nothing | Needs::Any => true,
+                    Needs::Nothing | Needs::Any | Needs::Learning => true,
                     Needs::Times => tells >= Tells::Times,
                     Needs::Mimic => predictor.is_none_or(|manual| manual.name == "mimic"),
                 };

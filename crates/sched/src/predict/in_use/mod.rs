@@ -17,7 +17,7 @@ mod tests;
 mod trial;
 mod turning;
 
-use super::{Knowledge, Manual, Predictor, Recipe, Tells};
+use super::{Grasp, Knowledge, Manual, Predictor, Recipe, Tells};
 use block::{Command, Direction, Extent, Lbn, Outcome, Span, Time, Verb};
 use chart::AngleChart;
 use reach::ReachTimes;
@@ -135,6 +135,8 @@ pub struct InUse {
     reach: [ReachTimes; 2],
     forecasts: Forecasts,
     trial: OrderTrial,
+    /// Of a thousand blocks, those whose angles were known when it was last looked.
+    known: u16,
     buffered: u32,
     buffered_time: u64,
 }
@@ -162,6 +164,7 @@ impl InUse {
             reach: [ReachTimes::default(), ReachTimes::default()],
             forecasts: Forecasts::default(),
             trial: OrderTrial::default(),
+            known: 0,
             buffered: 0,
             buffered_time: 0,
         }
@@ -227,6 +230,7 @@ impl InUse {
         (self.seen, self.look_at) = (0, FIRST_LOOK);
         (self.turning, self.forecasts, self.trial) = (Turning::default(), Forecasts::default(), OrderTrial::default());
         self.chart.pieces.clear();
+        self.known = 0;
         self.reach = [ReachTimes::default(), ReachTimes::default()];
     }
 
@@ -248,6 +252,7 @@ impl InUse {
         if self.fresh.known() >= self.chart.known() / 4 * 3 {
             std::mem::swap(&mut self.chart, &mut self.fresh);
         }
+        self.known = (u128::from(self.chart.known()) * 1000 / u128::from(self.blocks.max(1))) as u16;
     }
 }
 
@@ -332,6 +337,18 @@ impl Predictor for InUse {
 
     fn is_settled(&self) -> bool {
         self.trial.follows_costs() && self.flights.is_empty()
+    }
+
+    fn grasp(&self) -> Option<Grasp> {
+        let Forecasts { angles, distance, .. } = self.forecasts;
+        let (off, usual) = (Span(angles as u64), Span(distance as u64));
+        Some(Grasp {
+            turn: Span(self.turning.period()),
+            known: self.known,
+            off,
+            usual,
+            is_settled: self.trial.follows_costs(),
+        })
     }
 
     fn memory(&self) -> Option<(usize, usize)> {

@@ -1,0 +1,459 @@
+//! What may be set differently in an experiment, and parts of its load to try settings on.
+//!
+//! Knobs are taken from what is declared: every policy and every rule of preemption there is, how many commands the drive is given,
+//! how long commands are, shares and floors of classes, and who goes first. The first choice of each knob is what the file says, so that
+//! a candidate of noughts is the experiment as it is.
+
+use crate::experiment::{self, Case, Experiment, Kind};
+use crate::goal::Goal;
+use crate::origin;
+use crate::results::Run;
+use block::{At, BadInput, Span};
+use config::Document;
+use sched::{policy, preemption};
+use std::path::{Path, PathBuf};
+
+/// Commands given to the drive at once, lengths of commands, shares and floors that are tried.
+const QUEUES: [u16; 6] = [1, 2, 4, 8, 16, 32];
+const CHUNKS: [&str; 6] = ["64KiB", "128KiB", "256KiB", "512KiB", "1MiB", "2MiB"];
+const SHARES: [u32; 3] = [2, 4, 16];
+const FLOORS: [&str; 3] = ["0.1", "0.2", "0.4"];
+/// Parts of the unseen half by which a gain is judged.
+pub const UNSEEN_PARTS: u32 = 8;
+
+/// Something that may be set.
+#[derive(Clone, Debug)]
+pub struct Knob {
+    /// The key that it sets, for people.
+    pub name: String,
+    /// What it may be set to; the first is what the file says.
+    pub choices: Vec<KnobChoice>,
+}
+
+/// One way to set a knob: keys that go, and `--set`s.
+#[derive(Clone, Debug, Default)]
+pub struct KnobChoice {
+    /// Keys of a table that have no meaning with it.
+    takes_out: Vec<(&'static str, Vec<&'static str>)>,
+    /// As `--set` has them.
+    pub sets: Vec<String>,
+}
+
+/// A choice of each knob, by its place.
+pub type Candidate = Vec<usize>;
+
+/// A part of the load.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum LoadPart {
+    /// All of it, once.
+    Whole,
+    /// This share of the first half, from its beginning.
+    Seen(f64),
+    /// One of [`UNSEEN_PARTS`] of the second half: a stretch of a trace; of what is drawn, other draws.
+    Unseen(u32),
+}
+
+/// How a load is cut.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum LoadCut {
+    /// A trace that is all there is, by its requests: how many come before those replayed, and how many these are.
+    Requests { before: u64, count: u64 },
+    /// Anything else by time, behind what is not counted.
+    Time { warm_up: Span, length: Span },
+}
+
+/// An experiment with all that may be set in it.
+pub struct SearchSpace {
+    document: Document,
+    path: PathBuf,
+    /// The experiment as it is.
+    pub experiment: Experiment,
+    /// In the order in which they are set.
+    pub knobs: Vec<Knob>,
+    cut: LoadCut,
+}
+
+impl SearchSpace {
+    /// That of an experiment with these `sets` and this seed, as if it were that of a file of this path, for a goal.
+    ///
+    /// # Errors
+    /// Bad input with file, line and mend; where lists stand in the place of values; when the goal is none.
+    pub fn of(
+        mut document: Document,
+        path: &Path,
+        sets: &[String],
+        seed: Option<u64>,
+    ) -> Result<SearchSpace, BadInput> {
+        experiment::change(&mut document, sets, seed)?;
+        let mut cases = experiment::read(document.clone(), path, &[], None)?;
+        let (Some(case), true) = (cases.pop(), cases.is_empty()) else {
+            let what = "lists stand where values should: what is to be set is searched for";
+            let mend = "write one value each, or choose one by --set";
+            return Err(BadInput::new(path.display().to_string(), At::File, what, mend));
+        };
+        let experiment = case.experiment;
+        let cut = LoadCut::Time { warm_up: experiment.run.warmup, length: Span::ZERO };
+        let knobs = Vec::new();
+        Ok(SearchSpace { document, path: path.to_owned(), experiment, knobs, cut })
+    }
+
+    /// Finds what may be set to reach a goal.
+    #[must_use]
+    pub fn with_knobs(self, goal: &Goal) -> SearchSpace {
+        let knobs = knobs(&self.experiment, goal);
+        SearchSpace { knobs, ..self }
+    }
+
+    /// Cuts the load in half, by what a run of [`LoadPart::Whole`] came to.
+    pub fn cut(&mut self, whole: &Run) {
+        self.cut = match &self.experiment.workloads[..] {
+            [only] if let Kind::Trace(trace) = &only.kind => {
+                LoadCut::Requests { before: trace.skip, count: whole.requests }
+            }
+            _ => {
+                let length = Span((whole.simulated_seconds * 1e9) as u64);
+                LoadCut::Time { warm_up: self.experiment.run.warmup, length }
+            }
+        };
+    }
+
+    /// The experiment as it is.
+    #[must_use]
+    pub fn today(&self) -> Candidate {
+        vec![0; self.knobs.len()]
+    }
+
+    /// How many candidates there are, whether they can be run or not.
+    #[must_use]
+    pub fn size(&self) -> f64 {
+        self.knobs.iter().map(|knob| knob.choices.len() as f64).product()
+    }
+
+    /// What is set otherwise than today, as `--set` has it.
+    #[must_use]
+    pub fn tell(&self, candidate: &Candidate) -> Vec<String> {
+        let chosen = self.knobs.iter().zip(candidate).flat_map(|(knob, choice)| &knob.choices[*choice].sets);
+        let set = |set: &&String| self.document_of(candidate).is_ok_and(|document| says(&document, set));
+        chosen.filter(set).cloned().collect()
+    }
+
+    /// A candidate under a part of the load.
+    ///
+    /// # Errors
+    /// When what it sets does not go together.
+    pub fn case(&self, candidate: &Candidate, part: LoadPart) -> Result<Case, BadInput> {
+        let mut document = self.document_of(candidate)?;
+        self.put_part(&mut document, part)?;
+        let mut cases = experiment::read(document, &self.path, &[], None)?;
+        Ok(cases.pop().expect("an experiment has at least one case"))
+    }
+
+    /// Two candidates of the same text are the same.
+    ///
+    /// # Errors
+    /// When what it sets does not go together.
+    pub fn text(&self, candidate: &Candidate) -> Result<String, BadInput> {
+        origin::portable(self.document_of(candidate)?, &self.path, &[], None)
+    }
+
+    /// A service file with what a candidate sets: the volumes of the experiment, or one for each class on an emulated drive.
+    ///
+    /// # Errors
+    /// When it cannot be served.
+    pub fn service(&self, candidate: &Candidate) -> Result<String, BadInput> {
+        let text = self.text(candidate)?;
+        let mut document = Document::parse("advised", &text)?;
+        for key in ["workload", "run", "system", "title"] {
+            document.take_out_of_root(key);
+        }
+        if self.experiment.drive.live.is_none() {
+            let model = &self.experiment.drive.model;
+            document.take_out("drive", &["model"]);
+            document.set(&format!("drive.path={}", config::quote(&format!("emulated:{model}"))))?;
+        }
+        let mut text = document.write();
+        if self.experiment.volumes.is_empty() {
+            text += &self.volumes(candidate)?;
+        }
+        experiment::parse_service("advised", &text, &[])?;
+        Ok(text)
+    }
+
+    /// A volume for each class, of equal size but for the last, which has the rest.
+    fn volumes(&self, candidate: &Candidate) -> Result<String, BadInput> {
+        let experiment = self.case(candidate, LoadPart::Whole)?.experiment;
+        let classes = experiment.classes();
+        let size = 1000 / classes.len().max(1);
+        let blocks = match disk::catalogue::model(&experiment.drive.model)? {
+            disk::Model::Disk(drive) => drive.sheet.mechanics.layout.blocks(),
+            disk::Model::Other(other) => other.blocks(),
+        };
+        let mut text = String::new();
+        for (place, class) in classes.iter().enumerate() {
+            let priority =
+                experiment.workloads.iter().find(|workload| workload.class == **class).map_or(0, |it| it.priority);
+            let name = config::quote(class);
+            text += &format!("\n[[volume]]\nname = {name}\nclass = {name}\npriority = {priority}\n");
+            if place + 1 < classes.len() {
+                text += &format!("size = \"{} blocks\"\n", blocks / 1000 * size as u64 / 8 * 8);
+            }
+        }
+        Ok(text)
+    }
+
+    fn document_of(&self, candidate: &Candidate) -> Result<Document, BadInput> {
+        let mut document = self.document.clone();
+        for (knob, choice) in self.knobs.iter().zip(candidate) {
+            let choice = &knob.choices[*choice];
+            // Without short commands there is no length of them.
+            if knob.name == CHUNK && !is_short(&document) {
+                continue;
+            }
+            choice.takes_out.iter().for_each(|(table, keys)| document.take_out(table, keys));
+            choice.sets.iter().try_for_each(|set| document.set(set))?;
+        }
+        Ok(document)
+    }
+
+    fn put_part(&self, document: &mut Document, part: LoadPart) -> Result<(), BadInput> {
+        let time = |span: Span| format!("\"{}ns\"", span.0);
+        document.set("run.replications=1")?;
+        match (part, self.cut) {
+            (LoadPart::Whole, _) => {
+                // A trace is counted from its first request on.
+                if let [only] = &self.experiment.workloads[..]
+                    && matches!(only.kind, Kind::Trace(_))
+                {
+                    document.set("run.warmup=\"0s\"")?;
+                }
+                Ok(())
+            }
+            (_, LoadCut::Requests { before, count }) => {
+                let half = count / 2;
+                let (skip, take) = match part {
+                    LoadPart::Unseen(number) => {
+                        let from = |number: u32| half + (count - half) * u64::from(number) / u64::from(UNSEEN_PARTS);
+                        (from(number), from(number + 1) - from(number))
+                    }
+                    LoadPart::Seen(share) => (0, (half as f64 * share) as u64),
+                    LoadPart::Whole => (0, count),
+                };
+                document.take_out("run", &["requests", "duration"]);
+                document.set("run.warmup=\"0s\"")?;
+                document.set(&format!("workload.0.skip={}", before + skip))?;
+                document.set(&format!("workload.0.take={}", take.max(1)))
+            }
+            (_, LoadCut::Time { warm_up, length }) => {
+                let half = Span(length.0 / 2);
+                document.take_out("run", &["requests"]);
+                let (from, to, draws) = match part {
+                    LoadPart::Seen(share) => (warm_up, warm_up + Span((half.0 as f64 * share) as u64), 0),
+                    LoadPart::Unseen(number) => (warm_up + half, warm_up + length, u64::from(number) + 1),
+                    LoadPart::Whole => (warm_up, warm_up + length, 0),
+                };
+                document.set(&format!("run.warmup={}", time(from)))?;
+                document.set(&format!("run.duration={}", time(to)))?;
+                document.set(&format!("run.seed={}", (self.experiment.run.seed.wrapping_add(draws)) & SEEDS))
+            }
+        }
+    }
+}
+
+/// Seeds that a file can say.
+const SEEDS: u64 = i64::MAX as u64;
+
+const CHUNK: &str = "scheduler.plan.chunk";
+
+fn is_short(document: &Document) -> bool {
+    let scheduler = document.root().section("scheduler").ok().flatten();
+    scheduler.and_then(|scheduler| scheduler.string("io").ok().flatten()).is_some_and(|io| io == "semi-preemptible")
+}
+
+/// Whether a document has what a `--set` says, or something that came after it.
+fn says(document: &Document, set: &str) -> bool {
+    !set.starts_with(CHUNK) || is_short(document)
+}
+
+fn knobs(experiment: &Experiment, goal: &Goal) -> Vec<Knob> {
+    let mut knobs = vec![knob("scheduler.policy", policies()), knob("scheduler.preemption", rules())];
+    let chunks = CHUNKS.iter().map(|chunk| set(format!("{CHUNK}=\"{chunk}\"")));
+    knobs.push(knob(CHUNK, chunks.collect()));
+    let depth = disk::catalogue::model(&experiment.drive.model).map_or(1, |model| model.depth());
+    if experiment.array.is_none() {
+        let queues = QUEUES.into_iter().filter(|queue| *queue <= depth);
+        knobs.push(knob("drive.queue", queues.map(|queue| set(format!("drive.queue={queue}"))).collect()));
+    }
+    let classes = experiment.classes();
+    let told = classes.iter().filter(|class| classes.len() > 1 && !class.contains(['.', '=']));
+    for class in told {
+        let name = format!("scheduler.class.{class}");
+        knobs.push(knob(
+            &format!("{name}.share"),
+            SHARES.iter().map(|share| set(format!("{name}.share={share}"))).collect(),
+        ));
+        knobs.push(knob(
+            &format!("{name}.floor"),
+            FLOORS.iter().map(|floor| set(format!("{name}.floor={floor}"))).collect(),
+        ));
+    }
+    let highest = experiment.workloads.iter().map(|workload| workload.priority).max().unwrap_or(0);
+    for class in goal.bounds.iter().filter_map(|bound| bound.of.class.as_deref()) {
+        let others = |workload: &&experiment::Workload| workload.class != class;
+        let first =
+            |(_, workload): &(usize, &experiment::Workload)| workload.class == class && !workload.kind.has_processes();
+        let over_all = experiment.workloads.iter().filter(others).all(|other| {
+            experiment.workloads.iter().filter(|it| it.class == class).all(|it| it.priority > other.priority)
+        });
+        let sets = experiment.workloads.iter().enumerate().filter(first);
+        let sets: Vec<String> = sets.map(|(place, _)| format!("workload.{place}.priority={}", highest + 1)).collect();
+        if classes.len() > 1 && !over_all && !sets.is_empty() && !knobs.iter().any(|knob| knob.name == sets[0]) {
+            knobs.push(knob(&sets[0].clone(), vec![KnobChoice { sets, ..KnobChoice::default() }]));
+        }
+    }
+    knobs
+}
+
+fn knob(name: &str, others: Vec<KnobChoice>) -> Knob {
+    Knob { name: name.into(), choices: [vec![KnobChoice::default()], others].concat() }
+}
+
+fn set(text: String) -> KnobChoice {
+    KnobChoice { sets: vec![text], ..KnobChoice::default() }
+}
+
+/// Every policy there is, with the values its keys usually have where the file does not say.
+fn policies() -> Vec<KnobChoice> {
+    let choice = |manual: &policy::Manual| {
+        let own = |key: &&str| manual.keys.iter().any(|its| its.name == *key);
+        let others: Vec<&str> = policy::ALL
+            .iter()
+            .flat_map(|other| other.keys.iter().map(|key| key.name))
+            .filter(|key| !own(key))
+            .collect();
+        KnobChoice {
+            takes_out: vec![("scheduler", others)],
+            sets: vec![format!("scheduler.policy=\"{}\"", manual.name)],
+        }
+    };
+    policy::ALL.iter().map(choice).collect()
+}
+
+/// Every rule of preemption there is, over short commands; and whole requests that nobody interrupts.
+fn rules() -> Vec<KnobChoice> {
+    let keys = |own: &[config::About]| -> Vec<&'static str> {
+        let all = preemption::ALL.iter().flat_map(|manual| manual.keys.iter().map(|key| key.name));
+        all.filter(|key| !own.iter().any(|its| its.name == *key)).collect()
+    };
+    let short = preemption::ALL.iter().map(|manual| KnobChoice {
+        // Short commands go to the drive one at a time.
+        takes_out: vec![("scheduler", keys(manual.keys)), ("drive", vec!["queue"])],
+        sets: vec!["scheduler.io=\"semi-preemptible\"".into(), format!("scheduler.preemption=\"{}\"", manual.name)],
+    });
+    let takes_out = vec![("scheduler", [keys(&[]), vec!["plan", "preemption"]].concat())];
+    let whole = KnobChoice { takes_out, sets: vec!["scheduler.io=\"non-preemptible\"".into()] };
+    short.chain([whole]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "[drive]\nmodel = \"nl20\"\nqueue = 1\n[scheduler]\npolicy = \"asatf\"\nage_weight = 6.0\n\
+        [[workload]]\nname = \"a\"\nkind = \"open\"\nrate = \"10/s\"\nsize = \"4KiB\"\n[[workload]]\nname = \"b\"\nkind = \"closed\"\ndepth = 2\n\
+        size = \"1MiB\"\n[run]\nduration = \"50s\"\nwarmup = \"10s\"\nseed = 3\n";
+
+    fn space(text: &str, goal: &str) -> SearchSpace {
+        let document = Document::parse("it.toml", text).unwrap();
+        let space = SearchSpace::of(document, Path::new("it.toml"), &[], None).unwrap();
+        let goal = Goal::parse(goal, &space.experiment.classes()).unwrap();
+        space.with_knobs(&goal)
+    }
+
+    fn place(space: &SearchSpace, knob: &str, choice: &str) -> (usize, usize) {
+        let at = space.knobs.iter().position(|it| it.name == knob).unwrap_or_else(|| panic!("no {knob}"));
+        let with = |it: &KnobChoice| it.sets.iter().any(|set| set.ends_with(choice));
+        (at, space.knobs[at].choices.iter().position(with).unwrap_or_else(|| panic!("no {choice}")))
+    }
+
+    #[test]
+    fn every_policy_and_every_rule_is_a_choice_and_nought_is_today() {
+        let space = space(TEXT, "p99(a) <= 30ms, then throughput");
+        assert_eq!(space.knobs[0].choices.len(), policy::ALL.len() + 1);
+        assert_eq!(space.knobs[1].choices.len(), preemption::ALL.len() + 2);
+        let today = space.case(&space.today(), LoadPart::Whole).unwrap().experiment;
+        assert_eq!(today.scheduler, space.experiment.scheduler);
+        assert!(space.tell(&space.today()).is_empty());
+    }
+
+    #[test]
+    fn keys_of_another_policy_go_with_it() {
+        let space = space(TEXT, "mean");
+        let mut candidate = space.today();
+        let (knob, choice) = place(&space, "scheduler.policy", "\"satf\"");
+        candidate[knob] = choice;
+        let text = space.text(&candidate).unwrap();
+        assert!(!text.contains("age_weight") && space.case(&candidate, LoadPart::Whole).is_ok(), "{text}");
+    }
+
+    #[test]
+    fn lengths_of_commands_are_of_use_in_short_commands_only() {
+        let space = space(TEXT, "p99(a) <= 30ms, then throughput");
+        let mut candidate = space.today();
+        let (chunk, long) = place(&space, CHUNK, "\"1MiB\"");
+        candidate[chunk] = long;
+        assert_eq!(space.text(&candidate).unwrap(), space.text(&space.today()).unwrap());
+        assert!(space.tell(&candidate).is_empty());
+        let (knob, rule) = place(&space, "scheduler.preemption", "\"priority\"");
+        candidate[knob] = rule;
+        let (knob, first) = place(&space, "workload.0.priority=1", "priority=1");
+        candidate[knob] = first;
+        let experiment = space.case(&candidate, LoadPart::Whole).unwrap().experiment;
+        assert_eq!(
+            (experiment.workloads[0].priority, experiment.scheduler.rules.plan.map(|plan| plan.chunk)),
+            (1, Some(2048))
+        );
+        assert_eq!(space.tell(&candidate).len(), 4, "{:?}", space.tell(&candidate));
+        let service = space.service(&candidate).unwrap();
+        assert!(
+            service.contains("path = \"emulated:nl20\"") && service.matches("[[volume]]").count() == 2,
+            "{service}"
+        );
+    }
+
+    #[test]
+    fn what_is_drawn_is_cut_by_time_and_drawn_anew() {
+        let mut space = space(TEXT, "mean");
+        space.cut = LoadCut::Time { warm_up: Span(10_000_000_000), length: Span(40_000_000_000) };
+        let run = |part| {
+            let run = space.case(&space.today(), part).unwrap().experiment.run;
+            (run.warmup.0 / 1_000_000_000, run.duration.unwrap().0 / 1_000_000_000, run.seed)
+        };
+        assert_eq!(run(LoadPart::Seen(1.0)), (10, 30, 3));
+        assert_eq!(run(LoadPart::Seen(0.25)), (10, 15, 3));
+        assert_eq!([run(LoadPart::Unseen(0)), run(LoadPart::Unseen(7))], [(30, 50, 4), (30, 50, 11)]);
+    }
+
+    #[test]
+    fn a_trace_is_cut_by_requests_and_no_part_is_seen_twice() {
+        let text = "[drive]\nmodel = \"nl20\"\n[scheduler]\npolicy = \"fcfs\"\n[[workload]]\nname = \"t\"\nkind = \"trace\"\n\
+                    file = \"t.csv\"\nskip = 5\n";
+        let mut space = space(text, "mean");
+        space.cut = LoadCut::Requests { before: 5, count: 101 };
+        let cut = |part| match &space.case(&space.today(), part).unwrap().experiment.workloads[0].kind {
+            Kind::Trace(trace) => (trace.skip, trace.take.unwrap()),
+            _ => panic!("not a trace"),
+        };
+        assert_eq!([cut(LoadPart::Seen(1.0)), cut(LoadPart::Seen(0.5))], [(5, 50), (5, 25)]);
+        let unseen: Vec<(u64, u64)> = (0..UNSEEN_PARTS).map(|number| cut(LoadPart::Unseen(number))).collect();
+        assert_eq!(unseen[0].0, 55);
+        assert!(unseen.windows(2).all(|pair| pair[0].0 + pair[0].1 == pair[1].0));
+        assert_eq!(unseen[7].0 + unseen[7].1, 106);
+    }
+
+    #[test]
+    fn lists_are_refused() {
+        let document = Document::parse("it.toml", &TEXT.replace("queue = 1", "queue = [1, 2]")).unwrap();
+        let told = SearchSpace::of(document, Path::new("it.toml"), &[], None).err().unwrap().to_string();
+        assert!(told.contains("lists stand where values should"), "{told}");
+    }
+}

@@ -1,0 +1,127 @@
+//! Whether advice is as good as looking everywhere.
+//!
+//! `HALFTURN_GRID=500 cargo test -p halfturn-sim --test advise -- --nocapture` compares with as many settings drawn at random, on whole
+//! loads; else it is few of them, on short loads.
+
+use block::At;
+use config::Document;
+use load::goal::Goal;
+use load::tuning::SearchSpace;
+use sim::{Advice, SearchWatch, advise, draw_candidates, score_all};
+use std::path::Path;
+
+struct Silent;
+
+impl SearchWatch for Silent {
+    fn plan(&self, _: usize) {}
+    fn ended(&self) {}
+}
+
+/// How many settings are drawn to compare with, and whether loads are whole.
+fn grid() -> (usize, bool) {
+    let given = std::env::var("HALFTURN_GRID").ok().and_then(|count| count.parse().ok());
+    (given.unwrap_or(24), given.is_some())
+}
+
+fn space(name: &str, text: &str, goal: &str) -> (SearchSpace, Goal) {
+    let document = Document::parse(name, text).expect("TOML");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name);
+    let space = SearchSpace::of(document, &folder, &[], None).expect("an experiment");
+    let goal = Goal::parse(goal, &space.experiment.classes()).expect("a goal");
+    (space.with_knobs(&goal), goal)
+}
+
+/// Holds advice against the grid: as near to the goal on what was seen, in a tenth of the runs of 500, and on what was not
+/// seen no worse than today.
+#[track_caller]
+fn hold(name: &str, text: &str, goal: &str) -> Advice {
+    let (mut space, goal) = space(name, text, goal);
+    let advice = advise(&mut space, &goal, 1, &Silent).expect("advice");
+    let (count, _) = grid();
+    let drawn = draw_candidates(&space, 99, count);
+    let mut scores = score_all(&space, &goal, &drawn);
+    scores.sort_by(|one, other| one.compare(other));
+    let values = |which: usize| -> Vec<f64> {
+        let mean = |measure: &load::goal::GoalMeasure| {
+            advice.unseen.iter().map(|runs| measure.of(&runs[which])).sum::<f64>() / advice.unseen.len() as f64
+        };
+        goal.measures().map(mean).collect()
+    };
+    println!(
+        "{name}: {} tried for {:.1} runs; {:?}\n  seen {:?}, today {:?}, best of {} {:?}\n  unseen today {:?}, advised {:?}",
+        advice.tried,
+        advice.cost,
+        space.tell(&advice.best),
+        advice.scores[0],
+        advice.scores[1],
+        drawn.len(),
+        scores[0],
+        values(0),
+        values(1)
+    );
+    assert!(advice.cost <= 50.0, "{}", advice.cost);
+    assert!(advice.scores[0].compare(&scores[0]).is_le(), "{:?} of {:?}", advice.scores[0], scores[0]);
+    assert!(advice.scores[0].compare(&advice.scores[1]).is_le());
+    advice
+}
+
+#[test]
+fn advice_for_a_trace_is_as_good_as_a_search_everywhere() {
+    let text = "[drive]\nmodel = \"nl20\"\nqueue = 1\n[scheduler]\npolicy = \"fcfs\"\n[[workload]]\nname = \"recorded\"\n\
+         kind = \"trace\"\nfile = \"examples/traces/fio-mixed.blkparse.txt.gz\"\nreplay = \"closed\"\ndepth = 16\n";
+    let advice = hold("fio", text, "mean");
+    let mean =
+        |which: usize| advice.unseen.iter().map(|runs| runs[which].classes["recorded"].response_ms.mean).sum::<f64>();
+    assert!(mean(1) < 0.9 * mean(0), "it holds on what was not seen: {} of {}", mean(1), mean(0));
+}
+
+#[test]
+fn advice_for_two_classes_keeps_the_bound_and_then_gives_throughput() {
+    let duration = if grid().1 { "240s" } else { "24s" };
+    let text = format!(
+        "[drive]\nmodel = \"st318437lw\"\n[scheduler]\npolicy = \"satf\"\n[[workload]]\nname = \"interactive\"\nkind = \"open\"\n\
+         rate = \"10/s\"\nsize = \"4KiB\"\n[[workload]]\nname = \"stream\"\nkind = \"closed\"\ndepth = 1\nsize = \"2000KiB\"\n\
+         [run]\nduration = \"{duration}\"\nwarmup = \"2s\"\n"
+    );
+    let advice = hold("stream", &text, "mean(interactive) <= 25ms, then throughput(stream)");
+    assert_eq!(advice.scores[0].missed, 0.0, "the bound can be kept");
+    assert!(advice.scores[1].missed > 0.5, "and is not today");
+}
+
+#[test]
+fn advice_for_a_shared_trace_is_as_good_as_a_search_everywhere() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/traces/public/msr-cambridge1-sample.csv");
+    if !file.exists() {
+        println!("SKIPPED: {} is not there", file.display());
+        return;
+    }
+    let take = if grid().1 { "take = 20000\n" } else { "take = 800\n" };
+    let text = format!(
+        "[drive]\nmodel = \"nl20\"\nqueue = 1\n[scheduler]\npolicy = \"fcfs\"\n[[workload]]\nname = \"msr\"\nkind = \"trace\"\n\
+         file = {}\nfit = \"scale\"\ndevice = \"all\"\nreplay = \"closed\"\ndepth = 32\n{take}",
+        config::quote(&file.display().to_string())
+    );
+    hold("msr", &text, "p99 <= 400ms, then throughput");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_advice_on_any_number_of_threads() {
+    let text = "[drive]\nmodel = \"st318437lw\"\n[scheduler]\npolicy = \"fcfs\"\n[[workload]]\nname = \"a\"\nkind = \"closed\"\n\
+                depth = 8\nsize = \"4KiB\"\n[run]\nduration = \"6s\"\nwarmup = \"1s\"\n";
+    let of = |threads: usize| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
+        let (mut space, goal) = space("same", text, "p99, mean");
+        let advice = pool.install(|| advise(&mut space, &goal, 7, &Silent)).expect("advice");
+        (space.tell(&advice.best), advice.scores, advice.tried)
+    };
+    assert_eq!(of(1), of(3));
+}
+
+#[test]
+fn an_experiment_that_cannot_be_run_is_an_error() {
+    let text = "[drive]\nmodel = \"nl20\"\n[scheduler]\npolicy = \"fcfs\"\n[[workload]]\nname = \"t\"\nkind = \"trace\"\n\
+                file = \"examples/first-look.toml\"\n";
+    let (mut space, goal) = space("no-trace", text, "mean");
+    let error = advise(&mut space, &goal, 1, &Silent).expect_err("it is no trace");
+    assert!(error.file.ends_with("first-look.toml"), "{} {:?}", error.file, matches!(error.at, At::File));
+}

@@ -1,0 +1,167 @@
+//! `policy = "auto"`: never worse than the better of distance and order of arrival, on any device; and where something turns, better,
+//! without a word on the drive.
+//!
+//! `HALFTURN_AUTO=20 cargo test --release -p halfturn-sim --test behaviour in_use` has the whole table: all of the catalogue, with so
+//! many seeds.
+
+use crate::files::{Blind, cases};
+use block::BadInput;
+use load::requests::{Record, Records};
+use std::sync::{Arc, Mutex};
+
+/// When each request of a policy's replication ended, and its response time, in ns.
+#[derive(Clone, Default)]
+struct Ends {
+    times: Vec<u64>,
+    responses: Vec<u64>,
+}
+
+/// Takes the ends of one replication down, and puts them among those of its policy.
+struct EndRecorder {
+    ends: Ends,
+    at: (usize, u32),
+    all: Arc<Mutex<Vec<((usize, u32), Ends)>>>,
+}
+
+impl Records for EndRecorder {
+    fn put(&mut self, record: &Record) -> Result<(), BadInput> {
+        self.ends.times.push(record.end.0);
+        self.ends.responses.push(record.end.0 - record.arrival.0);
+        Ok(())
+    }
+
+    fn close(&mut self) -> Result<(), BadInput> {
+        self.all.lock().unwrap().push((self.at, std::mem::take(&mut self.ends)));
+        Ok(())
+    }
+}
+
+/// What is asked of a drive.
+#[derive(Clone, Copy, Debug)]
+struct Asked {
+    drive: &'static str,
+    read: f64,
+    depth: u32,
+    requests: usize,
+    seeds: u32,
+}
+
+const POLICIES: [&str; 4] = ["sstf", "fcfs", "auto", "satf"];
+
+/// The ends of each policy, seed by seed.
+fn play(asked: Asked, more: &str, policies: &[&str]) -> Vec<Vec<Ends>> {
+    let Asked { drive, read, depth, requests, seeds } = asked;
+    let text = format!(
+        "[drive]\nmodel = \"{drive}\"\nqueue = 1\n{more}\n[scheduler]\npolicy = {policies:?}\n[[workload]]\nname = \"all\"\n\
+         kind = \"closed\"\ndepth = {depth}\nsize = \"4KiB\"\nread = {read}\n[run]\nrequests = {requests}\nreplications = {seeds}\n"
+    );
+    let all = Arc::new(Mutex::new(Vec::new()));
+    let opens = |case: usize, replication: u32| -> Result<Box<dyn Records>, BadInput> {
+        Ok(Box::new(EndRecorder { ends: Ends::default(), at: (case, replication), all: Arc::clone(&all) }))
+    };
+    sim::simulate_and_record(&cases(&text), &Blind, &opens).unwrap_or_else(|error| panic!("{error}"));
+    let mut all = all.lock().unwrap().clone();
+    all.sort_by_key(|(at, _)| *at);
+    let mut runs = vec![Vec::new(); policies.len()];
+    for ((policy, _), mut ends) in all {
+        ends.times.sort_unstable();
+        ends.responses.sort_unstable();
+        runs[policy].push(ends);
+    }
+    runs
+}
+
+impl Ends {
+    /// Requests a second of those from one to another.
+    fn rate(&self, from: usize, to: usize) -> f64 {
+        let to = to.min(self.times.len()) - 1;
+        (to - from) as f64 / ((self.times[to] - self.times[from]) as f64 / 1e9)
+    }
+
+    fn p99(&self) -> f64 {
+        self.responses[self.responses.len() * 99 / 100] as f64
+    }
+}
+
+/// Mean and lower 95 % bound of what `auto` has of the better of SSTF and FIFO, over windows of 1,000 of the first 5,000.
+fn early_ratio(runs: &[Vec<Ends>], requests: usize) -> (f64, f64) {
+    let mut ratios = Vec::new();
+    for window in 0..(requests.min(5000) / 1000) {
+        let (from, to) = (window * 1000, window * 1000 + 1000);
+        for ((sstf, fcfs), auto) in runs[0].iter().zip(&runs[1]).zip(&runs[2]) {
+            ratios.push(auto.rate(from, to) / sstf.rate(from, to).max(fcfs.rate(from, to)));
+        }
+    }
+    let count = ratios.len() as f64;
+    let mean = ratios.iter().sum::<f64>() / count;
+    let variance = ratios.iter().map(|ratio| (ratio - mean) * (ratio - mean)).sum::<f64>() / count;
+    (mean, mean - 1.96 * (variance / count).sqrt())
+}
+
+/// Holds `auto` to its base; the share of SATF's gain over SSTF that it has in the last tenth.
+fn holds(asked: Asked) -> f64 {
+    let policies = if disk::catalogue::find(asked.drive).is_ok() { &POLICIES[..] } else { &POLICIES[..3] };
+    let runs = play(asked, "", policies);
+    let (mean, bound) = early_ratio(&runs, asked.requests);
+    let tenth = (asked.requests * 9 / 10, asked.requests);
+    let late = |policy: usize| {
+        runs[policy].iter().map(|ends| ends.rate(tenth.0, tenth.1)).sum::<f64>() / f64::from(asked.seeds)
+    };
+    let (sstf, auto) = (late(0), late(2));
+    let gain = if runs.len() > 3 { (auto - sstf) / (late(3) - sstf) } else { f64::NAN };
+    let p99 = |policy: usize| runs[policy].iter().map(Ends::p99).sum::<f64>();
+    let base = if runs[0][0].rate(0, asked.requests) >= runs[1][0].rate(0, asked.requests) { 0 } else { 1 };
+    let slow = p99(2) / p99(base);
+    println!(
+        "{asked:?}: early {mean:.3} (at least {bound:.3}), at the end {sstf:.1} -> {auto:.1} IO/s, {gain:.2} of SATF's gain; p99 {slow:.2}"
+    );
+    assert!(mean >= 0.99 && bound >= 0.98, "{asked:?}: {mean:.3}, at least {bound:.3} of its base");
+    assert!(auto >= 0.98 * sstf, "{asked:?}: at the end {auto} IO/s, its base {sstf}");
+    assert!(slow <= 1.1, "{asked:?}: p99 is {slow} of the base's");
+    gain
+}
+
+#[test]
+fn auto_is_nowhere_worse_than_the_better_of_distance_and_arrival() {
+    let few = |drive, read, depth| Asked { drive, read, depth, requests: 12_000, seeds: 2 };
+    for (drive, read, depth) in
+        [("st318437lw", 0.5, 30), ("atlas10k", 0.5, 50), ("mirror-atlas10k", 0.5, 30), ("flash-x25m", 0.5, 8)]
+    {
+        holds(few(drive, read, depth));
+    }
+    holds(Asked { requests: 3000, ..few("tape-lto5", 0.5, 30) });
+}
+
+#[test]
+fn auto_comes_to_half_of_what_satf_gains_without_a_word_on_the_drive() {
+    let gain = holds(Asked { drive: "atlas10k", read: 1.0, depth: 50, requests: 30_000, seeds: 2 });
+    assert!(gain >= 0.5, "{gain} of SATF's gain");
+}
+
+#[test]
+fn seeks_that_take_a_fifth_longer_are_learned_anew() {
+    let asked = Asked { drive: "atlas10k", read: 1.0, depth: 50, requests: 40_000, seeds: 1 };
+    let drift = |at: &str| format!("drift = {{ at = \"{at}\", seek = 0.2 }}");
+    let rate = |more: &str| play(asked, more, &["auto"])[0][0].rate(36_000, 40_000);
+    let (later, fresh) = (rate(&drift("60s")), rate(&drift("0s")));
+    println!("{later:.1} IO/s after seeks became longer, {fresh:.1} where they were from the beginning");
+    assert!(later >= 0.97 * fresh);
+}
+
+#[test]
+fn the_whole_table() {
+    let Some(seeds) = std::env::var("HALFTURN_AUTO").ok().and_then(|seeds| seeds.parse().ok()) else {
+        println!("SKIPPED: set HALFTURN_AUTO to a number of seeds");
+        return;
+    };
+    let mut failed = Vec::new();
+    for drive in disk::catalogue::names().chain(disk::catalogue::others()) {
+        for (read, depth) in [(1.0, 50), (0.5, 1), (0.5, 50), (0.5, 500)] {
+            let requests = if drive.starts_with("tape") { 5000 } else { 50_000 };
+            let asked = Asked { drive, read, depth, requests, seeds };
+            let held = std::panic::catch_unwind(|| holds(asked));
+            failed.extend(held.is_err().then(|| format!("{asked:?}")));
+        }
+    }
+    assert!(failed.is_empty(), "{failed:#?}");
+}
