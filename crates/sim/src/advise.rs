@@ -166,7 +166,12 @@ impl Search<'_> {
     }
 
     /// Puts the best of these in the place of the best so far, if it is better; says whether it was.
-    fn improve(&mut self, best: &mut (GoalScore, Candidate), others: Vec<Candidate>, rounds: &[(f64, usize)]) -> bool {
+    fn improve(
+        &mut self,
+        best: &mut (GoalScore, TrialSetting),
+        others: Vec<TrialSetting>,
+        rounds: &[(f64, usize)],
+    ) -> bool {
         self.tried += others.len();
         let better = self.halve(others, rounds).into_iter().next().filter(|found| found.0.compare(&best.0).is_lt());
         let found = better.is_some();
@@ -221,7 +226,7 @@ impl Search<'_> {
 
 impl Search<'_> {
     /// Some that differ from a candidate in two knobs, and were not tried.
-    fn pairs(&mut self, from: &Candidate, draw: &mut Draw) -> Vec<Candidate> {
+    fn pairs(&mut self, from: &TrialSetting, draw: &mut Draw) -> Vec<TrialSetting> {
         let (mut pairs, mut vain) = (Vec::new(), 0);
         while pairs.len() < PAIRS[0].1 && vain < VAIN {
             let mut candidate = from.clone();
