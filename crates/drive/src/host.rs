@@ -16,13 +16,13 @@ pub enum HostOrder {
 /// Equal commands, so many outstanding at any time.
 #[derive(Clone, Copy, Debug)]
 pub struct HostLoad {
-    /// What each does.
+    /// Whether each reads or writes.
     pub verb: Verb,
-    /// Blocks of each.
+    /// How many blocks each covers.
     pub blocks: u32,
     /// How many are outstanding, or fewer where the device takes no more.
     pub depth: u16,
-    /// Where they lie.
+    /// In which order their blocks lie on the device.
     pub order: HostOrder,
     /// Commands that end within this time do not count.
     pub warm_up: Span,

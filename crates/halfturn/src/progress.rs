@@ -101,7 +101,7 @@ impl sim::SearchWatch for Searching {
         self.0.inc_length(trials as u64);
     }
 
-    fn ended(&self) {
+    fn end_trial(&self) {
         self.0.inc(1);
     }
 }

@@ -133,7 +133,7 @@ pub fn core(experiment: &Experiment, caps: &[Caps], notes: &mut Vec<String>) -> 
     // Nobody but the core can say what the time of a real drive's command went to.
     let mut experiment = experiment.clone();
     experiment.scheduler.rules.divides = true;
-    let (core, told) = schedule::build(&experiment, &known, Real(caps.to_vec(), disks::reserved(&experiment)))?;
+    let (core, told) = schedule::build(&experiment, &known, Real(caps.to_vec(), disks::find_margins(&experiment)))?;
     notes.extend(told);
     Ok(core)
 }
@@ -151,7 +151,7 @@ impl Abilities for Real {
         self.0.get(disk).copied().unwrap_or(Caps { blocks: 0, depth: 0, seek: false })
     }
 
-    fn reserved(&self) -> (u64, u64) {
+    fn margins(&self) -> (u64, u64) {
         self.1
     }
 

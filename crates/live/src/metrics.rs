@@ -135,7 +135,7 @@ impl ServiceMetrics {
     }
 
     /// The same in the text exposition format.
-    fn learned(&self, out: &mut String) {
+    fn write_learned(&self, out: &mut String) {
         let Grasp { turn, known, off, is_settled, .. } = self.pulse.grasp.unwrap_or_default();
         let families = [
             (
@@ -205,7 +205,7 @@ impl ServiceMetrics {
             family.head(&mut out);
             let _ = writeln!(out, "{} {value}", family.0);
         }
-        self.learned(&mut out);
+        self.write_learned(&mut out);
         let late = Family(
             "halfturn_host_lateness_seconds",
             "histogram",

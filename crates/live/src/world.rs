@@ -65,8 +65,8 @@ pub trait RequestSource {
     /// What a request's bytes are read into goes to somebody who may write to it whenever he likes: from now on they are elsewhere.
     fn renew_memory(&mut self, _: RequestId, _: &mut Pool) {}
 
-    /// A disk of the array is given up; whether all that it held is still to be had.
-    fn on_give_up(&mut self, _: DiskId, _whole: bool) {}
+    /// A disk of the array is given up, of which then so much is still to be had.
+    fn on_give_up(&mut self, _: DiskId, _: Remaining) {}
 
     /// The device does not answer.
     fn hang(&mut self, _now: Time) {}
@@ -98,6 +98,15 @@ pub trait RequestSource {
 
     /// Whether it will never ask anything again, once all it asked has ended.
     fn is_over(&self) -> bool;
+}
+
+/// What is still to be had of an array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remaining {
+    /// Every block of it.
+    All,
+    /// Not all: some blocks are on no disk any more.
+    Part,
 }
 
 /// What a source works with.
@@ -141,7 +150,7 @@ pub struct StoppedWorld<S> {
     pub account: Option<drive::Account>,
     /// Requests that have not ended.
     pub outstanding: u32,
-    /// The device.
+    /// The device, as the world left it.
     pub unit: Box<dyn LiveDevice>,
 }
 
@@ -549,7 +558,7 @@ impl<S: RequestSource, K: Kernel> World for LiveWorld<S, K> {
                 let whole = self.unit.is_whole_without(&self.lacking);
                 // Before anybody is told of what it does not hold, the others know.
                 let known = self.unit.give_up(disk);
-                self.source.on_give_up(disk, whole);
+                self.source.on_give_up(disk, if whole { Remaining::All } else { Remaining::Part });
                 if !whole || !known {
                     self.source.flush_failed();
                 }

@@ -11,7 +11,7 @@ use std::fmt;
 
 /// What is measured of a class, or of all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Measured {
+pub enum GoalFigure {
     /// The mean response time, ms.
     Mean,
     /// A percentile of the response times, in thousandths: 990 is p99; ms.
@@ -23,20 +23,20 @@ pub enum Measured {
 }
 
 /// The words for them.
-const MEASURES: [(&str, Measured); 7] = [
-    ("mean", Measured::Mean),
-    ("p50", Measured::Percentile(500)),
-    ("p95", Measured::Percentile(950)),
-    ("p99", Measured::Percentile(990)),
-    ("p999", Measured::Percentile(999)),
-    ("max", Measured::Longest),
-    ("throughput", Measured::Throughput),
+const MEASURES: [(&str, GoalFigure); 7] = [
+    ("mean", GoalFigure::Mean),
+    ("p50", GoalFigure::Percentile(500)),
+    ("p95", GoalFigure::Percentile(950)),
+    ("p99", GoalFigure::Percentile(990)),
+    ("p999", GoalFigure::Percentile(999)),
+    ("max", GoalFigure::Longest),
+    ("throughput", GoalFigure::Throughput),
 ];
 
 /// A measure of the requests of a class; of all without one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GoalMeasure {
-    what: Measured,
+    what: GoalFigure,
     /// The name of the class.
     pub class: Option<String>,
 }
@@ -44,7 +44,7 @@ pub struct GoalMeasure {
 /// What a measure may be at most, or for throughput at least.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GoalBound {
-    /// What is bounded.
+    /// The figure that has the bound.
     pub of: GoalMeasure,
     /// Milliseconds or 10^6 bytes a second.
     pub value: f64,
@@ -52,8 +52,8 @@ pub struct GoalBound {
 
 /// Bounds, and what counts where all are kept.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Goal {
-    /// All must hold.
+pub struct SettingGoal {
+    /// A setting must keep them all.
     pub bounds: Vec<GoalBound>,
     /// The first decides; the others decide among equals.
     pub then: Vec<GoalMeasure>,
@@ -75,7 +75,7 @@ impl GoalScore {
         GoalScore { missed: f64::INFINITY, costs: Vec::new() }
     }
 
-    /// The better first.
+    /// Which of two settings comes nearer: the better is the lesser.
     #[must_use]
     pub fn compare(&self, other: &GoalScore) -> Ordering {
         let by_costs = || {
@@ -86,14 +86,14 @@ impl GoalScore {
     }
 }
 
-impl Goal {
+impl SettingGoal {
     /// Reads a goal for an experiment with these classes.
     ///
     /// # Errors
     /// When it is none, with what to write instead.
-    pub fn parse(text: &str, classes: &[&str]) -> Result<Goal, BadInput> {
+    pub fn parse(text: &str, classes: &[&str]) -> Result<SettingGoal, BadInput> {
         let bad = |what: String, mend: String| BadInput::new("--goal", At::File, what, mend);
-        let mut goal = Goal { bounds: Vec::new(), then: Vec::new() };
+        let mut goal = SettingGoal { bounds: Vec::new(), then: Vec::new() };
         for entry in text.split(',').map(str::trim) {
             let (after, entry) = match entry.strip_prefix("then ") {
                 Some(entry) => (true, entry.trim()),
@@ -133,7 +133,7 @@ impl Goal {
         }
         let (bounded, costs) = values.split_at(self.bounds.len());
         let missed =
-            self.bounds.iter().zip(bounded).map(|(bound, value)| bound.missed(*value)).fold(0.0, |all, one| all + one);
+            self.bounds.iter().zip(bounded).map(|(bound, value)| bound.miss_by(*value)).fold(0.0, |all, one| all + one);
         let cost = |(measure, value): (&GoalMeasure, &f64)| if measure.is_rate() { -value } else { *value };
         GoalScore { missed, costs: self.then.iter().zip(costs).map(cost).collect() }
     }
@@ -162,7 +162,7 @@ impl GoalBound {
 
     /// By how much of itself it is missed.
     #[must_use]
-    pub fn missed(&self, value: f64) -> f64 {
+    pub fn miss_by(&self, value: f64) -> f64 {
         let over = if self.of.is_rate() { 1.0 - value / self.value } else { value / self.value - 1.0 };
         over.max(0.0)
     }
@@ -196,10 +196,10 @@ impl GoalMeasure {
     /// Whether more of it is better.
     #[must_use]
     pub fn is_rate(&self) -> bool {
-        self.what == Measured::Throughput
+        self.what == GoalFigure::Throughput
     }
 
-    /// Its unit.
+    /// The unit in which its bound is given.
     #[must_use]
     pub fn unit(&self) -> &'static str {
         if self.is_rate() { "MB/s" } else { "ms" }
@@ -215,11 +215,11 @@ impl GoalMeasure {
         let ended = |class: &Class| class.requests_finished() as f64;
         let whole: f64 = classes.iter().map(|class| ended(class)).sum();
         match self.what {
-            Measured::Throughput => classes.iter().map(|class| class.throughput_mb_s).sum(),
+            GoalFigure::Throughput => classes.iter().map(|class| class.throughput_mb_s).sum(),
             _ if whole == 0.0 => f64::NAN,
-            Measured::Mean => classes.iter().map(|class| class.response_ms.mean * ended(class)).sum::<f64>() / whole,
-            Measured::Longest => classes.iter().map(|class| class.response_ms.max).fold(0.0, f64::max),
-            Measured::Percentile(thousandths) => percentile(&classes, thousandths),
+            GoalFigure::Mean => classes.iter().map(|class| class.response_ms.mean * ended(class)).sum::<f64>() / whole,
+            GoalFigure::Longest => classes.iter().map(|class| class.response_ms.max).fold(0.0, f64::max),
+            GoalFigure::Percentile(thousandths) => percentile(&classes, thousandths),
         }
     }
 }
@@ -267,8 +267,8 @@ mod tests {
 
     const CLASSES: [&str; 2] = ["fast", "bulk"];
 
-    fn parse(text: &str) -> Result<Goal, String> {
-        Goal::parse(text, &CLASSES).map_err(|error| error.to_string())
+    fn parse(text: &str) -> Result<SettingGoal, String> {
+        SettingGoal::parse(text, &CLASSES).map_err(|error| error.to_string())
     }
 
     fn run(fast: (u64, f64, f64), bulk: (u64, f64, f64)) -> Run {

@@ -89,7 +89,7 @@ pub trait Abilities: Sized {
     }
 
     /// Blocks of a disk of an array, before its data and behind it, that are not the array's to fill.
-    fn reserved(&self) -> (u64, u64) {
+    fn margins(&self) -> (u64, u64) {
         (0, 0)
     }
 
@@ -189,7 +189,7 @@ impl<W: Abilities> Making<'_, W> {
         if !choice.members.is_empty() {
             notes.push(format!("{} of each disk are used, all that the smallest has", units::show_blocks(least)));
         }
-        let geometry = Geometry::within(choice.level, choice.disks, choice.unit, least, world.reserved())
+        let geometry = Geometry::within(choice.level, choice.disks, choice.unit, least, world.margins())
             .map_err(|(what, mend)| BadInput::new(experiment.drive.model.clone(), At::File, what, mend))?;
         // The array bounds what its disks are given.
         let cores: Result<Vec<_>, BadInput> = (0..usize::from(choice.disks)).map(|i| core(i, u32::MAX)).collect();

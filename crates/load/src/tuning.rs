@@ -5,7 +5,7 @@
 //! a candidate of noughts is the experiment as it is.
 
 use crate::experiment::{self, Case, Experiment, Kind};
-use crate::goal::Goal;
+use crate::goal::SettingGoal;
 use crate::origin;
 use crate::results::Run;
 use block::{At, BadInput, Span};
@@ -40,7 +40,7 @@ pub struct KnobChoice {
 }
 
 /// A choice of each knob, by its place.
-pub type Candidate = Vec<usize>;
+pub type TrialSetting = Vec<usize>;
 
 /// A part of the load.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -99,7 +99,7 @@ impl SearchSpace {
 
     /// Finds what may be set to reach a goal.
     #[must_use]
-    pub fn with_knobs(self, goal: &Goal) -> SearchSpace {
+    pub fn with_knobs(self, goal: &SettingGoal) -> SearchSpace {
         let knobs = knobs(&self.experiment, goal);
         SearchSpace { knobs, ..self }
     }
@@ -119,7 +119,7 @@ impl SearchSpace {
 
     /// The experiment as it is.
     #[must_use]
-    pub fn today(&self) -> Candidate {
+    pub fn today(&self) -> TrialSetting {
         vec![0; self.knobs.len()]
     }
 
@@ -131,7 +131,7 @@ impl SearchSpace {
 
     /// What is set otherwise than today, as `--set` has it.
     #[must_use]
-    pub fn tell(&self, candidate: &Candidate) -> Vec<String> {
+    pub fn tell(&self, candidate: &TrialSetting) -> Vec<String> {
         let chosen = self.knobs.iter().zip(candidate).flat_map(|(knob, choice)| &knob.choices[*choice].sets);
         let set = |set: &&String| self.document_of(candidate).is_ok_and(|document| says(&document, set));
         chosen.filter(set).cloned().collect()
@@ -141,7 +141,7 @@ impl SearchSpace {
     ///
     /// # Errors
     /// When what it sets does not go together.
-    pub fn case(&self, candidate: &Candidate, part: LoadPart) -> Result<Case, BadInput> {
+    pub fn case(&self, candidate: &TrialSetting, part: LoadPart) -> Result<Case, BadInput> {
         let mut document = self.document_of(candidate)?;
         self.put_part(&mut document, part)?;
         let mut cases = experiment::read(document, &self.path, &[], None)?;
@@ -152,7 +152,7 @@ impl SearchSpace {
     ///
     /// # Errors
     /// When what it sets does not go together.
-    pub fn text(&self, candidate: &Candidate) -> Result<String, BadInput> {
+    pub fn text(&self, candidate: &TrialSetting) -> Result<String, BadInput> {
         origin::portable(self.document_of(candidate)?, &self.path, &[], None)
     }
 
@@ -160,7 +160,7 @@ impl SearchSpace {
     ///
     /// # Errors
     /// When it cannot be served.
-    pub fn service(&self, candidate: &Candidate) -> Result<String, BadInput> {
+    pub fn service(&self, candidate: &TrialSetting) -> Result<String, BadInput> {
         let text = self.text(candidate)?;
         let mut document = Document::parse("advised", &text)?;
         for key in ["workload", "run", "system", "title"] {
@@ -180,7 +180,7 @@ impl SearchSpace {
     }
 
     /// A volume for each class, of equal size but for the last, which has the rest.
-    fn volumes(&self, candidate: &Candidate) -> Result<String, BadInput> {
+    fn volumes(&self, candidate: &TrialSetting) -> Result<String, BadInput> {
         let experiment = self.case(candidate, LoadPart::Whole)?.experiment;
         let classes = experiment.classes();
         let size = 1000 / classes.len().max(1);
@@ -201,7 +201,7 @@ impl SearchSpace {
         Ok(text)
     }
 
-    fn document_of(&self, candidate: &Candidate) -> Result<Document, BadInput> {
+    fn document_of(&self, candidate: &TrialSetting) -> Result<Document, BadInput> {
         let mut document = self.document.clone();
         for (knob, choice) in self.knobs.iter().zip(candidate) {
             let choice = &knob.choices[*choice];
@@ -274,7 +274,7 @@ fn says(document: &Document, set: &str) -> bool {
     !set.starts_with(CHUNK) || is_short(document)
 }
 
-fn knobs(experiment: &Experiment, goal: &Goal) -> Vec<Knob> {
+fn knobs(experiment: &Experiment, goal: &SettingGoal) -> Vec<Knob> {
     let mut knobs = vec![knob("scheduler.policy", policies()), knob("scheduler.preemption", rules())];
     let chunks = CHUNKS.iter().map(|chunk| set(format!("{CHUNK}=\"{chunk}\"")));
     knobs.push(knob(CHUNK, chunks.collect()));
@@ -365,7 +365,7 @@ mod tests {
     fn space(text: &str, goal: &str) -> SearchSpace {
         let document = Document::parse("it.toml", text).unwrap();
         let space = SearchSpace::of(document, Path::new("it.toml"), &[], None).unwrap();
-        let goal = Goal::parse(goal, &space.experiment.classes()).unwrap();
+        let goal = SettingGoal::parse(goal, &space.experiment.classes()).unwrap();
         space.with_knobs(&goal)
     }
 

@@ -5,7 +5,7 @@
 
 use block::At;
 use config::Document;
-use load::goal::Goal;
+use load::goal::SettingGoal;
 use load::tuning::SearchSpace;
 use sim::{Advice, SearchWatch, advise, draw_candidates, score_all};
 use std::path::Path;
@@ -14,7 +14,7 @@ struct Silent;
 
 impl SearchWatch for Silent {
     fn plan(&self, _: usize) {}
-    fn ended(&self) {}
+    fn end_trial(&self) {}
 }
 
 /// How many settings are drawn to compare with, and whether loads are whole.
@@ -23,11 +23,11 @@ fn grid() -> (usize, bool) {
     (given.unwrap_or(24), given.is_some())
 }
 
-fn space(name: &str, text: &str, goal: &str) -> (SearchSpace, Goal) {
+fn space(name: &str, text: &str, goal: &str) -> (SearchSpace, SettingGoal) {
     let document = Document::parse(name, text).expect("TOML");
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name);
     let space = SearchSpace::of(document, &folder, &[], None).expect("an experiment");
-    let goal = Goal::parse(goal, &space.experiment.classes()).expect("a goal");
+    let goal = SettingGoal::parse(goal, &space.experiment.classes()).expect("a goal");
     (space.with_knobs(&goal), goal)
 }
 
@@ -39,8 +39,10 @@ fn hold(name: &str, text: &str, goal: &str) -> Advice {
     let advice = advise(&mut space, &goal, 1, &Silent).expect("advice");
     let (count, _) = grid();
     let drawn = draw_candidates(&space, 99, count);
-    let mut scores = score_all(&space, &goal, &drawn);
-    scores.sort_by(|one, other| one.compare(other));
+    let mut scores: Vec<_> = score_all(&space, &goal, &drawn).into_iter().zip(&drawn).collect();
+    scores.sort_by(|one, other| one.0.compare(&other.0));
+    let (scores, found): (Vec<_>, Vec<_>) = scores.into_iter().unzip();
+    println!("{name}: the best of the grid is {:?}", space.tell(found[0]));
     let values = |which: usize| -> Vec<f64> {
         let mean = |measure: &load::goal::GoalMeasure| {
             advice.unseen.iter().map(|runs| measure.of(&runs[which])).sum::<f64>() / advice.unseen.len() as f64

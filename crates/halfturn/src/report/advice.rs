@@ -2,14 +2,14 @@
 
 use super::number;
 use super::table::{Edge, table};
-use load::goal::{Goal, GoalBound, GoalMeasure};
+use load::goal::{GoalBound, GoalMeasure, SettingGoal};
 use load::interval;
 use load::results::Run;
 use load::tuning::SearchSpace;
 use sim::Advice;
 
 /// What was found, in words and a table.
-pub fn advice(space: &SearchSpace, goal: &Goal, advice: &Advice) -> String {
+pub fn advice(space: &SearchSpace, goal: &SettingGoal, advice: &Advice) -> String {
     let sets = space.tell(&advice.best);
     let mut text = format!(" {}\n\n", space.experiment.title);
     let changed = advice.best != space.today();
@@ -44,7 +44,12 @@ pub fn advice(space: &SearchSpace, goal: &Goal, advice: &Advice) -> String {
         if !told.contains(&measure) {
             told.push(measure);
             let bound = goal.bounds.iter().find(|bound| bound.of == *measure);
-            rows.push(row(measure, bound, &advice.unseen, changed));
+            let mut row = row(measure, bound, &advice.unseen);
+            if !changed {
+                // What is advised is what there is.
+                [2, 3].iter().for_each(|column| row[*column].clear());
+            }
+            rows.push(row);
         }
     }
     text += &table(&heads, &rows);
@@ -56,7 +61,7 @@ fn count_all(size: f64) -> String {
 }
 
 /// A measure of both, mean over the parts; the interval is of their differences, part by part.
-fn row(measure: &GoalMeasure, bound: Option<&GoalBound>, unseen: &[[Run; 2]], changed: bool) -> Vec<String> {
+fn row(measure: &GoalMeasure, bound: Option<&GoalBound>, unseen: &[[Run; 2]]) -> Vec<String> {
     let values = |which: usize| unseen.iter().map(|runs| measure.of(&runs[which])).collect::<Vec<f64>>();
     let (today, advised) = (values(0), values(1));
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len().max(1) as f64;
@@ -65,7 +70,7 @@ fn row(measure: &GoalMeasure, bound: Option<&GoalBound>, unseen: &[[Run; 2]], ch
     let show = |value: f64| if value.is_nan() { "–".to_owned() } else { number::with_decimals(value, decimals) };
     let spread = interval(&differences).map_or_else(String::new, |half| format!(" ± {}", show(half)));
     let kept = bound.map_or_else(String::new, |bound| {
-        let kept = advised.iter().filter(|value| bound.missed(**value) == 0.0).count();
+        let kept = advised.iter().filter(|value| bound.miss_by(**value) == 0.0).count();
         format!("{kept} of {}", advised.len())
     });
     let unit = measure.unit();
@@ -74,24 +79,20 @@ fn row(measure: &GoalMeasure, bound: Option<&GoalBound>, unseen: &[[Run; 2]], ch
         format!("{sign} {}", number::plain(bound.value))
     });
     let mut row = vec![format!("{measure}, {unit}"), show(mean(&today))];
-    row.extend(if changed {
-        [show(mean(&advised)), format!("{}{spread}", show(mean(&differences)))]
-    } else {
-        Default::default()
-    });
+    row.extend([show(mean(&advised)), format!("{}{spread}", show(mean(&differences)))]);
     row.extend([limit, kept]);
     row
 }
 
 /// What must be known of it.
-fn note(goal: &Goal, advice: &Advice) -> String {
+fn note(goal: &SettingGoal, advice: &Advice) -> String {
     let mut text = String::new();
     if advice.scores[0].missed > 0.0 {
         text += "\n No setting kept all bounds on the half that was seen: this one misses them by the least.\n";
     }
     let bounds = goal.bounds.iter().filter(|bound| {
         let values = advice.unseen.iter().map(|runs| bound.of.of(&runs[1]));
-        bound.missed(values.sum::<f64>() / advice.unseen.len().max(1) as f64) > 0.0
+        bound.miss_by(values.sum::<f64>() / advice.unseen.len().max(1) as f64) > 0.0
     });
     let broken: Vec<String> = bounds.map(|bound| bound.of.to_string()).collect();
     if !broken.is_empty() && advice.scores[0].missed == 0.0 {

@@ -123,7 +123,7 @@ impl Gap {
 /// The answer, a paragraph for each thing there is to say.
 pub fn answer(pairs: &[CaseRun]) -> Vec<String> {
     let [single] = pairs else {
-        let mut lines = vec![compared(pairs)];
+        let mut lines = vec![tell_compared(pairs)];
         let winners = winners(pairs);
         if winners.is_empty() {
             lines.extend(ranges(pairs));
@@ -156,7 +156,7 @@ fn alone((case, run): &CaseRun, name: &str, class: &Class) -> String {
 }
 
 /// How many runs there are, and what sets them apart.
-fn compared(pairs: &[CaseRun]) -> String {
+fn tell_compared(pairs: &[CaseRun]) -> String {
     let varied: Vec<String> = keys(pairs)
         .into_iter()
         .map(|key| {
@@ -198,7 +198,11 @@ fn winners(pairs: &[CaseRun]) -> Vec<String> {
         for judged in ALL {
             let races: Vec<Race> = fields.iter().filter_map(|field| Race::of(pairs, field, class, judged)).collect();
             if fields.len() <= MOST_LOADS {
-                lines.extend(races.iter().map(|race| format!("{whose}{}", race.tell(pairs, fields.len() > 1))));
+                let load = |race: &Race| match fields.len() {
+                    1 => String::new(),
+                    _ => format!("{}: ", name_load(pairs, race.ranking[0].0)),
+                };
+                lines.extend(races.iter().map(|race| format!("{whose}{}{}", load(race), race.tell(pairs))));
             } else if !races.is_empty() {
                 lines.push(format!("{whose}{}", tell_wins(pairs, &races, judged)));
             }
@@ -297,15 +301,14 @@ impl<'a> Race<'a> {
         (ranking.len() > 1).then_some(Race { judged, ranking })
     }
 
-    fn tell(&self, pairs: &[CaseRun], named: bool) -> String {
+    fn tell(&self, pairs: &[CaseRun]) -> String {
         let Race { judged, ranking } = self;
-        let (first, best) = ranking[0];
+        let (_, best) = ranking[0];
         let (last, worst) = ranking[ranking.len() - 1];
         let (value, unit) = (judged.of(best), judged.unit());
-        let load = if named { format!("{}: ", name_load(pairs, first)) } else { String::new() };
         let alike = |row: &&(usize, &Class)| brief(judged.of(row.1)) == brief(value);
         let names: Vec<String> = ranking.iter().take_while(alike).map(|(row, _)| name_among(pairs, *row)).collect();
-        let lead = format!("{load}{}: {}, {} {unit}", judged.superlative(), enumerate(&names), brief(value));
+        let lead = format!("{}: {}, {} {unit}", judged.superlative(), enumerate(&names), brief(value));
         let Some((second, next)) = ranking.get(names.len()) else { return format!("{lead}: none is ahead.") };
         let mut text = format!(
             "{lead}. That is {} than {}, the next, by {} {unit} ({}).",

@@ -65,7 +65,7 @@ pub use reproduce::{Verdicts, list, list_targets};
 pub use schema::schema;
 pub use sheet::data_sheet;
 pub use sheet_report::sheet_report;
-pub use summary::Summary;
+pub use summary::RunsSummary;
 pub use survey::TraceReport;
 pub use timeline::Diagram;
 #[cfg(feature = "linux")]

@@ -40,7 +40,7 @@ pub fn footer(pairs: &[CaseRun], tables: &str) -> String {
     for (row, (_, run)) in pairs.iter().enumerate() {
         lines.extend(run.buffer.as_ref().map(|buffer| format!("{}{}", whose(&[row], pairs), buffer_note(buffer))));
     }
-    let overloaded = overloaded(pairs);
+    let overloaded = list_overloaded(pairs);
     if !overloaded.is_empty() {
         lines.push(format!(
             "{}the drive is overloaded: the table compares backlogs, not schedulers; slow the replay with time_scale \
@@ -77,10 +77,10 @@ fn buffer_note(buffer: &Buffer) -> String {
 
 /// How many drives cannot keep up with their load.
 pub fn count_overloaded(pairs: &[CaseRun]) -> usize {
-    overloaded(pairs).len()
+    list_overloaded(pairs).len()
 }
 
-fn overloaded(pairs: &[CaseRun]) -> Vec<usize> {
+fn list_overloaded(pairs: &[CaseRun]) -> Vec<usize> {
     (0..pairs.len()).filter(|row| is_overloaded(&pairs[*row])).collect()
 }
 

@@ -3,7 +3,7 @@
 use super::chart::{Bar, BarKind, Chart};
 use super::number;
 use super::page::HtmlPage;
-use super::summary::Summary;
+use super::summary::RunsSummary;
 use super::timeline;
 use block::{Op, Span, Time};
 use flow::{Activity, Criticality, Doing, IssuedRequest, Picture, ProcessHistory, ProcessorWork};
@@ -62,7 +62,7 @@ impl Pictured {
 pub struct Panoramas<'a> {
     pub title: &'a str,
     /// What comes first, where runs are compared.
-    pub summary: Option<&'a Summary<'a>>,
+    pub summary: Option<&'a RunsSummary<'a>>,
     /// The table as it was printed, for the page to repeat.
     pub text: &'a str,
     /// Each with its heading.

@@ -51,14 +51,14 @@ const PERCENTILES: [Percentile; 5] = [
 ];
 
 /// A comparison for a page.
-pub struct Summary<'a> {
+pub struct RunsSummary<'a> {
     pairs: Vec<CaseRun<'a>>,
 }
 
-impl<'a> Summary<'a> {
+impl<'a> RunsSummary<'a> {
     /// Of these cases and their runs.
-    pub fn of(cases: &'a [Case], results: &'a Results) -> Summary<'a> {
-        Summary { pairs: cases.iter().zip(&results.runs).collect() }
+    pub fn of(cases: &'a [Case], results: &'a Results) -> RunsSummary<'a> {
+        RunsSummary { pairs: cases.iter().zip(&results.runs).collect() }
     }
 
     /// What the page is called.
@@ -70,15 +70,16 @@ impl<'a> Summary<'a> {
     pub fn write(&self, page: &mut HtmlPage) {
         page.answer(&answer(&self.pairs));
         let classes: BTreeSet<&String> = self.pairs.iter().flat_map(|(_, run)| run.classes.keys()).collect();
+        let whose = |class: &str| if classes.len() > 1 { format!("{class}: ") } else { String::new() };
         page.heading("Response times");
         for class in &classes {
-            page.figure(&self.distributions(class, classes.len() > 1));
+            page.figure(&self.distributions(class, &whose(class)));
         }
         page.figure(&self.percentiles());
         if self.pairs.len() > 1 {
             page.heading("Throughput against response");
             for class in &classes {
-                page.figure(&self.trade(class, classes.len() > 1));
+                page.figure(&self.trade(class, &whose(class)));
             }
         }
         page.heading("Where the arm's time went");
@@ -94,8 +95,7 @@ impl<'a> Summary<'a> {
     }
 
     /// The share of requests of a class that were answered within a time, a curve a run.
-    fn distributions(&self, class: &str, named: bool) -> Figure {
-        let whose = if named { format!("{class}: ") } else { String::new() };
+    fn distributions(&self, class: &str, whose: &str) -> Figure {
         let with =
             |row: &usize| self.pairs[*row].1.classes.get(class).is_some_and(|class| class.requests_finished() > 0);
         let rows: Vec<usize> = (0..self.pairs.len()).filter(with).collect();
@@ -147,11 +147,10 @@ impl<'a> Summary<'a> {
     }
 
     /// Throughput of each run against the mean response of a class, and the front: runs that none beats in both.
-    fn trade(&self, class: &str, named: bool) -> Figure {
-        let whose =
-            if named { format!("{class}: mean response time, ms") } else { "mean response time, ms".to_owned() };
+    fn trade(&self, class: &str, whose: &str) -> Figure {
+        let response = format!("{whose}mean response time, ms");
         let title = "throughput against response; runs on the line are beaten by none in both";
-        let mut figure = Figure::new(title, Axis::log(&whose), Axis::of("throughput of all classes, MB/s"));
+        let mut figure = Figure::new(title, Axis::log(&response), Axis::of("throughput of all classes, MB/s"));
         let of = |run: &Run| Some((run.classes.get(class)?.response_ms.mean, run.throughput_mb_s));
         let points: Vec<(usize, (f64, f64))> = (0..self.pairs.len())
             .filter_map(|row| Some((row, of(self.pairs[row].1)?)))

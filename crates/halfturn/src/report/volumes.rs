@@ -18,11 +18,11 @@ pub fn listed_volumes(answer: &Value) -> String {
     let edge = |head: &&str| if matches!(*head, "volume" | "class") { Edge::Left } else { Edge::Right };
     let heads: Vec<(String, Edge)> = heads.iter().map(|head| ((*head).to_owned(), edge(head))).collect();
     let rows: Vec<Vec<String>> = answer["volumes"].as_array().into_iter().flatten().map(row).collect();
-    table(&heads, &rows) + &learned(&answer["learned"])
+    table(&heads, &rows) + &tell_learned(&answer["learned"])
 }
 
 /// What `policy = "auto"` has learned of the device, and how sure it is; nothing where nothing is learned in use.
-pub(super) fn learned(told: &Value) -> String {
+pub(super) fn tell_learned(told: &Value) -> String {
     let figure = |key: &str| told[key].as_f64().unwrap_or(0.0);
     let order = if told["in_use"] == true { "requests go by that" } else { "requests go by distance" };
     match figure("turn_ms") {

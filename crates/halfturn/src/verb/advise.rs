@@ -7,7 +7,7 @@ use crate::report;
 use block::{At, BadInput};
 use clap::Args;
 use config::{Document, quote};
-use load::goal::Goal;
+use load::goal::SettingGoal;
 use load::tuning::SearchSpace;
 use std::path::{Path, PathBuf};
 
@@ -57,7 +57,7 @@ pub fn run(arguments: &AdviseArgs) -> Result<(), VerbFailure> {
     let mut all = sets.clone();
     all.extend(drive.as_deref().filter(|_| is_experiment).map(super::simulate::set_drive));
     let space = SearchSpace::of(document, &path, &all, *seed)?;
-    let goal = Goal::parse(goal, &space.experiment.classes())?;
+    let goal = SettingGoal::parse(goal, &space.experiment.classes())?;
     let mut space = space.with_knobs(&goal);
     let mut inputs = Inputs::of(space.experiment.files().iter().chain([file]));
     let files = output.as_deref().map(|folder| AdvisedFiles::new(folder, &mut inputs)).transpose()?;
@@ -95,7 +95,7 @@ fn of_trace(file: &Path, drive: Option<&str>) -> Result<(Document, PathBuf), Ver
     Ok((document, file.to_owned()))
 }
 
-/// What is written.
+/// The folder and the two files that the verb writes.
 struct AdvisedFiles {
     folder: PathBuf,
     experiment: OutputFile,

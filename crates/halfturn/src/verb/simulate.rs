@@ -108,7 +108,7 @@ pub fn run(arguments: &Simulate) -> Result<(), VerbFailure> {
     let more =
         if rest > 0 { format!("\n The first {shown} runs are shown below, {rest} are not.\n") } else { String::new() };
     let text = format!("{table}{more}");
-    let summary = report::Summary::of(&cases, &results);
+    let summary = report::RunsSummary::of(&cases, &results);
     written.map_or(Ok(()), |page| page.write(summary.title(), Some(&summary), &text, &pictures))?;
     print(if arguments.format == OutputFormat::Json { &json } else { &table })?;
     VerbFailure::unless_whole(&file.display().to_string(), &results)

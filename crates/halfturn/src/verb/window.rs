@@ -2,7 +2,7 @@
 
 use super::outputs::{Inputs, OutputFile};
 use crate::failure::VerbFailure;
-use crate::report::{Panoramas, Pictured, Summary};
+use crate::report::{Panoramas, Pictured, RunsSummary};
 use block::{At, BadInput, Span, Time, units};
 use clap::Args;
 use flow::PictureScope;
@@ -71,7 +71,7 @@ impl PageFile {
     pub fn write(
         &self,
         title: &str,
-        summary: Option<&Summary>,
+        summary: Option<&RunsSummary>,
         text: &str,
         pictures: &[(String, Pictured)],
     ) -> Result<(), VerbFailure> {

@@ -1,11 +1,29 @@
 //! Which of the disks of an array belong to it, and may be trusted.
 
-use super::label::{BEFORE, BEHIND, LABEL_BYTES, Label, Noted};
+use super::label::{BEFORE, BEHIND, LABEL_BYTES, Noted, Superblock};
 use crate::memory::Slice;
 use crate::unit::LiveDevice;
 use block::{BLOCK_BYTES, Extent};
+use load::experiment::ArrayChoice;
 use sched::array::Geometry;
 use serde_json::{Value, json};
+
+/// What becomes of an array that is whole without disks that are lacking.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lacking {
+    /// It is refused all the same: nobody said that they may.
+    Refused,
+    /// It is had without them.
+    Allowed,
+}
+
+impl Lacking {
+    /// As `degraded` of an array says it.
+    #[must_use]
+    pub fn of(array: &ArrayChoice) -> Lacking {
+        if array.degraded { Lacking::Allowed } else { Lacking::Refused }
+    }
+}
 
 /// What a disk is found to be to the array.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,7 +52,7 @@ impl MemberState {
         matches!(self, Self::GivenUp | Self::Stale | Self::Absent(_) | Self::Unlabelled)
     }
 
-    /// In a word.
+    /// What users call it, in a word or two.
     #[must_use]
     pub fn word(&self) -> &'static str {
         match self {
@@ -86,14 +104,14 @@ pub struct ArrayStatus {
     pub dirty: u32,
     /// What each disk is to it.
     pub disks: Vec<MemberState>,
-    pub(super) label: Option<Label>,
+    pub(super) label: Option<Superblock>,
 }
 
 /// What each disk of an array says of it: a label, none, or why the disk cannot be had.
-pub(super) type Said = Result<Option<Label>, String>;
+pub(super) type Said = Result<Option<Superblock>, String>;
 
 /// Reads the superblock of a disk: the newer of two that are whole.
-pub(super) fn read_label(unit: &mut dyn LiveDevice) -> Option<Label> {
+pub(super) fn read_label(unit: &mut dyn LiveDevice) -> Option<Superblock> {
     let blocks = unit.bytes() / BLOCK_BYTES;
     let places = [Some(0), blocks.checked_sub(BEHIND).filter(|last| *last >= BEFORE)];
     let read = |at: u64| {
@@ -101,15 +119,15 @@ pub(super) fn read_label(unit: &mut dyn LiveDevice) -> Option<Label> {
         let read = blocks >= BEHIND && unit.peek(Extent::new(at, BEHIND as u32), &memory);
         let mut bytes = vec![0; LABEL_BYTES];
         memory.buffer.get(0, &mut bytes);
-        Label::from_bytes(&bytes).filter(|_| read)
+        Superblock::from_bytes(&bytes).filter(|_| read)
     };
     places.into_iter().flatten().filter_map(read).max_by_key(|label| (label.events, label.sequence))
 }
 
 /// The label that tells most of the array: of the one that most disks are of, of several such the first, the newest.
-fn choose(said: &[Said]) -> Option<Label> {
-    let labels: Vec<&Label> = said.iter().filter_map(|said| said.as_ref().ok()?.as_ref()).collect();
-    let votes = |label: &Label| labels.iter().filter(|other| other.array == label.array).count();
+fn choose(said: &[Said]) -> Option<Superblock> {
+    let labels: Vec<&Superblock> = said.iter().filter_map(|said| said.as_ref().ok()?.as_ref()).collect();
+    let votes = |label: &Superblock| labels.iter().filter(|other| other.array == label.array).count();
     let most = labels.iter().map(|label| votes(label)).max()?;
     let array = labels.iter().find(|label| votes(label) == most)?.array;
     let of_it = labels.into_iter().filter(|label| label.array == array);
@@ -150,10 +168,10 @@ pub(super) fn judge(said: &[Said], wanted: &Geometry) -> ArrayStatus {
         for label in sound.filter_map(|(said, _)| said.as_ref().ok()?.as_ref()) {
             dirty.iter_mut().zip(&*label.dirty).for_each(|(all, one)| *all |= one);
         }
-        Label { dirty, ..newest }
+        Superblock { dirty, ..newest }
     });
     ArrayStatus {
-        name: label.as_ref().map(Label::name),
+        name: label.as_ref().map(Superblock::name),
         events: label.as_ref().map_or(0, |label| label.events),
         dirty: label.as_ref().map_or(0, |label| label.dirty.iter().map(|byte| byte.count_ones()).sum()),
         disks,
@@ -166,12 +184,12 @@ impl ArrayStatus {
     ///
     /// # Errors
     /// When it cannot.
-    pub fn admit(&self, wanted: &Geometry, degraded: bool) -> Result<(), (String, String)> {
+    pub fn admit(&self, wanted: &Geometry, lacking: Lacking) -> Result<(), (String, String)> {
         if self.name.is_none() && self.disks.contains(&MemberState::Unlabelled) {
             let what = "no disk of the array has a superblock";
             return Err((what.into(), "make the array first: halfturn array create FILE".into()));
         }
-        let refused = |state: &MemberState| !(degraded && state.may_lack());
+        let refused = |state: &MemberState| !(lacking == Lacking::Allowed && state.may_lack());
         let mut complaints = self.disks.iter().enumerate().filter(|(_, state)| refused(state));
         if let Some((what, mend)) = complaints.find_map(|(disk, state)| state.complaint(disk)) {
             return Err((what, mend.into()));
@@ -191,7 +209,7 @@ impl ArrayStatus {
         self.label.as_ref().map(|label| label.rows)
     }
 
-    /// As JSON.
+    /// What is found, as JSON for programs.
     #[must_use]
     pub fn json(&self) -> Value {
         let disk = |(disk, state): (usize, &MemberState)| {
@@ -225,7 +243,7 @@ mod tests {
     }
 
     fn said() -> Vec<Said> {
-        let label = |index| Label {
+        let label = |index| Superblock {
             array: [7; 16],
             level: Level::Parity,
             unit: 8,
@@ -234,7 +252,7 @@ mod tests {
             events: 5,
             sequence: 1,
             disks: vec![Noted::Sound; 3],
-            dirty: Label::clean(),
+            dirty: Superblock::clean(),
         };
         (0..3).map(|index| Ok(Some(label(index)))).collect()
     }
@@ -246,14 +264,16 @@ mod tests {
         judge(&all, &wanted())
     }
 
-    fn label(all: &mut [Said], disk: usize) -> &mut Label {
+    fn label(all: &mut [Said], disk: usize) -> &mut Superblock {
         all[disk].as_mut().ok().and_then(Option::as_mut).expect("a label")
     }
 
     #[test]
     fn what_is_wrong_with_a_disk_is_found_and_said() {
         let states = |status: &ArrayStatus| status.disks.iter().map(MemberState::word).collect::<Vec<_>>();
-        let admits = |status: &ArrayStatus| [false, true].map(|degraded| status.admit(&wanted(), degraded).is_ok());
+        let admits = |status: &ArrayStatus| {
+            [Lacking::Refused, Lacking::Allowed].map(|lacking| status.admit(&wanted(), lacking).is_ok())
+        };
         let all = found(|_| {});
         assert_eq!((states(&all), admits(&all)), (vec!["sound"; 3], [true; 2]));
         let behind = found(|all| label(all, 1).events = 4);
@@ -287,12 +307,12 @@ mod tests {
     fn of_disks_in_another_order_none_is_taken_and_of_too_few_none_either() {
         let swapped = found(|all| all.swap(0, 2));
         assert_eq!(swapped.disks, [MemberState::Misplaced(2), MemberState::Sound, MemberState::Misplaced(0)]);
-        assert!(swapped.admit(&wanted(), true).is_err());
+        assert!(swapped.admit(&wanted(), Lacking::Allowed).is_err());
         let few = found(|all| (all[0], all[2]) = (Err("gone".into()), Err("gone".into())));
-        let (what, _) = few.admit(&wanted(), true).expect_err("two are lacking");
+        let (what, _) = few.admit(&wanted(), Lacking::Allowed).expect_err("two are lacking");
         assert!(what.starts_with("2 of 3 disks are lacking"), "{what}");
         let none = found(|all| all.iter_mut().for_each(|said| *said = Ok(None)));
-        assert!(none.admit(&wanted(), true).is_err() && none.name.is_none());
+        assert!(none.admit(&wanted(), Lacking::Allowed).is_err() && none.name.is_none());
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! The disks have a cache that forgets what was not flushed; of what is in flight any of its blocks are written, also of a superblock.
 //! Core, world, and what the disks are told are those of the service.
 
+use super::assembly::Lacking;
 use super::{ArrayNotes, MemberState, OpenedMember, create, inspect, resync};
 use crate::kernel::Kernel;
 use crate::memory::{Pool, Slice};
@@ -382,6 +383,10 @@ impl Scene {
         Geometry::within(self.level, self.disks, UNIT, DISK, (super::BEFORE, super::BEHIND)).expect("a geometry")
     }
 
+    fn lacking(&self) -> Lacking {
+        if self.fails { Lacking::Allowed } else { Lacking::Refused }
+    }
+
     fn units(
         &self,
         power: &Rc<RefCell<Power>>,
@@ -419,7 +424,7 @@ impl Scene {
             let status = inspect(&mut members, &geometry);
             let lacks = |disk: block::DiskId| status.disks[usize::from(disk.0)] != MemberState::Sound;
             assert!(geometry.is_whole_without(lacks), "{}", status.text());
-            if status.admit(&geometry, self.fails).is_err() || life > 0 && self.fails {
+            if status.admit(&geometry, self.lacking()).is_err() || life > 0 && self.fails {
                 break;
             }
             let unit = Members::new(geometry, boxed(members)).noting(ArrayNotes::new(&status));
@@ -468,7 +473,7 @@ impl Scene {
         }
         let mut members = self.units(power, platters, None);
         let status = inspect(&mut members, &geometry);
-        assert_eq!(status.admit(&geometry, self.fails), Ok(()), "{}", status.text());
+        assert_eq!(status.admit(&geometry, self.lacking()), Ok(()), "{}", status.text());
         let mut units: Vec<_> = members.into_iter().flatten().collect();
         resync(&mut units, geometry, &status).expect("it is made to agree");
         let sound = |disk: block::DiskId| status.disks[usize::from(disk.0)] == MemberState::Sound;

@@ -28,9 +28,9 @@ pub(super) enum Noted {
     GivenUp,
 }
 
-/// A superblock.
+/// What stands on a disk about it and its array.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Label {
+pub(super) struct Superblock {
     /// Which array it is.
     pub(super) array: [u8; 16],
     pub(super) level: Level,
@@ -47,7 +47,7 @@ pub(super) struct Label {
     pub(super) dirty: Box<[u8; REGION_BYTES]>,
 }
 
-impl Label {
+impl Superblock {
     /// No region is dirty.
     pub(super) fn clean() -> Box<[u8; REGION_BYTES]> {
         Box::new([0; REGION_BYTES])
@@ -82,7 +82,7 @@ impl Label {
     }
 
     /// What was written; nothing where it is none, or not whole.
-    pub(super) fn from_bytes(bytes: &[u8]) -> Option<Label> {
+    pub(super) fn from_bytes(bytes: &[u8]) -> Option<Superblock> {
         let mut bytes = bytes.get(..LABEL_BYTES)?.to_vec();
         let sum = u32::from_le_bytes(bytes[8..12].try_into().ok()?);
         bytes[8..12].fill(0);
@@ -101,7 +101,7 @@ impl Label {
         let noted = |byte: &u8| if *byte == 0 { Noted::Sound } else { Noted::GivenUp };
         let disks = usize::from(small(38).min(MOST_DISKS));
         let dirty = HEAD + usize::from(MOST_DISKS);
-        Some(Label {
+        Some(Superblock {
             array: bytes[16..32].try_into().ok()?,
             level,
             unit: u32::from_le_bytes(bytes[32..36].try_into().ok()?),
@@ -130,12 +130,22 @@ fn crc32c(bytes: &[u8]) -> u32 {
 mod tests {
     use super::*;
 
-    fn label() -> Label {
-        let mut dirty = Label::clean();
+    fn label() -> Superblock {
+        let mut dirty = Superblock::clean();
         (dirty[0], dirty[REGION_BYTES - 1]) = (0x81, 7);
         let disks = vec![Noted::Sound, Noted::GivenUp, Noted::Sound];
         let array = std::array::from_fn(|i| i as u8 * 17);
-        Label { array, level: Level::Parity, unit: 128, rows: 1 << 40, index: 2, events: 77, sequence: 9, disks, dirty }
+        Superblock {
+            array,
+            level: Level::Parity,
+            unit: 128,
+            rows: 1 << 40,
+            index: 2,
+            events: 77,
+            sequence: 9,
+            disks,
+            dirty,
+        }
     }
 
     #[test]
@@ -149,26 +159,26 @@ mod tests {
     #[test]
     fn what_is_written_is_read_of_every_level() {
         for level in [Level::Striped, Level::Mirrored { copies: 3 }, Level::Parity, Level::DoubleParity] {
-            let label = Label { level, ..label() };
+            let label = Superblock { level, ..label() };
             assert_eq!(label.to_bytes().len(), LABEL_BYTES);
-            assert_eq!(Label::from_bytes(&label.to_bytes()), Some(label));
+            assert_eq!(Superblock::from_bytes(&label.to_bytes()), Some(label));
         }
     }
 
     #[test]
     fn what_was_half_written_or_changed_is_none() {
-        let (old, new) = (label().to_bytes(), Label { events: 78, ..label() }.to_bytes());
+        let (old, new) = (label().to_bytes(), Superblock { events: 78, ..label() }.to_bytes());
         for cut in 1..64 {
             let torn = [&new[..cut], &old[cut..]].concat();
             let whole = torn == new || torn == old;
-            assert_eq!(Label::from_bytes(&torn).is_some(), whole, "cut at {cut}");
+            assert_eq!(Superblock::from_bytes(&torn).is_some(), whole, "cut at {cut}");
         }
         for at in 0..LABEL_BYTES {
             let mut changed = old.clone();
             changed[at] ^= 4;
-            assert_eq!(Label::from_bytes(&changed), None, "changed at {at}");
+            assert_eq!(Superblock::from_bytes(&changed), None, "changed at {at}");
         }
-        assert_eq!(Label::from_bytes(&[0; LABEL_BYTES]), None);
-        assert_eq!(Label::from_bytes(&old[..100]), None);
+        assert_eq!(Superblock::from_bytes(&[0; LABEL_BYTES]), None);
+        assert_eq!(Superblock::from_bytes(&old[..100]), None);
     }
 }

@@ -14,7 +14,7 @@ mod label;
 mod notes;
 mod resync;
 
-pub use assembly::{ArrayStatus, MemberState};
+pub use assembly::{ArrayStatus, Lacking, MemberState};
 pub(crate) use label::{BEFORE, BEHIND};
 pub(crate) use notes::ArrayNotes;
 
@@ -24,7 +24,7 @@ use crate::unit::{Done, LiveDevice};
 use assembly::{Said, judge, read_label};
 use block::errno::EIO;
 use block::{Caps, Command, Outcome, Tag, Time};
-use label::{Label, Noted};
+use label::{Noted, Superblock};
 use resync::Resync;
 use sched::array::Geometry;
 use std::collections::VecDeque;
@@ -69,7 +69,7 @@ pub(crate) fn resync(units: &mut [Box<dyn LiveDevice>], geometry: Geometry, stat
 pub(crate) fn create(members: &mut [Box<dyn LiveDevice>], geometry: Geometry) -> io::Result<String> {
     let mut array = [0; 16];
     File::open("/dev/urandom")?.read_exact(&mut array)?;
-    let label = |index| Label {
+    let label = |index| Superblock {
         array,
         level: geometry.level(),
         unit: geometry.unit(),
@@ -78,7 +78,7 @@ pub(crate) fn create(members: &mut [Box<dyn LiveDevice>], geometry: Geometry) ->
         events: 1,
         sequence: 0,
         disks: vec![Noted::Sound; geometry.disks().into()],
-        dirty: Label::clean(),
+        dirty: Superblock::clean(),
     };
     // Who is stopped in the middle leaves no array, or part of one, which is refused.
     for unit in members.iter_mut() {

@@ -1,6 +1,6 @@
 //! What the disks of an array are told while it is served: which of them count, and which regions are written.
 
-use super::label::{BEHIND, Label, Noted, REGIONS};
+use super::label::{BEHIND, Noted, REGIONS, Superblock};
 use super::{ArrayStatus, MemberState};
 use crate::memory::Slice;
 use crate::unit::LiveDevice;
@@ -15,29 +15,36 @@ fn region_rows(geometry: &Geometry) -> u64 {
 }
 
 /// Whether the region of a row may have been written.
-pub(super) fn is_marked(label: &Label, geometry: &Geometry, row: u64) -> bool {
+pub(super) fn is_marked(label: &Superblock, geometry: &Geometry, row: u64) -> bool {
     let region = (row / region_rows(geometry)) as usize;
     label.dirty[region / 8] >> (region % 8) & 1 == 1
 }
 
+/// Which of the two copies of a superblock.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum CopyPlace {
+    BeforeData,
+    BehindData,
+}
+
 /// Writes a superblock to its place on a disk, before the data or behind it.
-fn write_copy(unit: &mut dyn LiveDevice, bytes: &[u8], behind: bool) -> io::Result<()> {
+fn write_copy(unit: &mut dyn LiveDevice, bytes: &[u8], at: CopyPlace) -> io::Result<()> {
     let memory = Slice::new(bytes.len());
     memory.buffer.put(0, bytes);
     let last = (unit.bytes() / BLOCK_BYTES).saturating_sub(BEHIND);
-    unit.store(Extent::new(if behind { last } else { 0 }, BEHIND as u32), &memory)
+    unit.store(Extent::new(if at == CopyPlace::BehindData { last } else { 0 }, BEHIND as u32), &memory)
 }
 
 /// Writes both copies of a superblock, one after the other; of none, zeros.
-pub(super) fn write_copies(unit: &mut dyn LiveDevice, label: Option<&Label>) -> io::Result<()> {
-    let bytes = label.map_or_else(|| vec![0; BEHIND as usize * BLOCK_BYTES as usize], Label::to_bytes);
-    write_copy(unit, &bytes, false)?;
-    write_copy(unit, &bytes, true)
+pub(super) fn write_copies(unit: &mut dyn LiveDevice, label: Option<&Superblock>) -> io::Result<()> {
+    let bytes = label.map_or_else(|| vec![0; BEHIND as usize * BLOCK_BYTES as usize], Superblock::to_bytes);
+    write_copy(unit, &bytes, CopyPlace::BeforeData)?;
+    write_copy(unit, &bytes, CopyPlace::BehindData)
 }
 
 /// What the disks of an array know of it.
 pub(crate) struct ArrayNotes {
-    label: Label,
+    label: Superblock,
     /// Whether some of its disks are lacking that were not.
     news: bool,
 }
@@ -50,7 +57,7 @@ impl ArrayNotes {
         let disks: Vec<Noted> = status.disks.iter().map(noted).collect();
         let news = label.disks != disks;
         label.disks = disks;
-        label.dirty = Label::clean();
+        label.dirty = Superblock::clean();
         Some(ArrayNotes { label, news })
     }
 
@@ -73,16 +80,17 @@ impl ArrayNotes {
             if !self.counts(DiskId(index)) {
                 continue;
             }
-            let label = Label { index, ..self.label.clone() };
+            let label = Superblock { index, ..self.label.clone() };
             // The copy that was written before this one is whole, and stays.
-            if write_copy(&mut **unit, &label.to_bytes(), label.sequence % 2 == 1).is_err() {
+            let at = if label.sequence % 2 == 1 { CopyPlace::BehindData } else { CopyPlace::BeforeData };
+            if write_copy(&mut **unit, &label.to_bytes(), at).is_err() {
                 refused.push(DiskId(index));
             }
         }
         refused
     }
 
-    /// As JSON.
+    /// What is known, as JSON for programs.
     pub(crate) fn json(&self) -> Value {
         let dirty: u32 = self.label.dirty.iter().map(|byte| byte.count_ones()).sum();
         json!({ "array": self.label.name(), "events": self.label.events, "dirty": dirty })
@@ -114,6 +122,6 @@ impl ArrayNotes {
 
     /// All that was written is on the disks, and agrees.
     pub(crate) fn clean(&mut self) {
-        self.label.dirty = Label::clean();
+        self.label.dirty = Superblock::clean();
     }
 }

@@ -20,7 +20,7 @@ use crate::memory::{PAGE, Pool, Slice};
 use crate::metrics::{Buckets, ServiceMetrics};
 use crate::ring::{RingOp, RingToken};
 use crate::unit::Zeroes;
-use crate::world::{Hands, RequestSource};
+use crate::world::{Hands, Remaining, RequestSource};
 use answers::{acknowledge, error_reply, last};
 use block::errno::{EIO, EOPNOTSUPP, ETIME, ETIMEDOUT};
 use block::{BLOCK_BYTES, Change, DiskId, Ending, Qos, Request, RequestId, Span, Time};
@@ -460,8 +460,8 @@ impl RequestSource for Front {
         self.renew_read(id, pool);
     }
 
-    fn on_give_up(&mut self, disk: DiskId, whole: bool) {
-        array::tell_given_up(disk, whole);
+    fn on_give_up(&mut self, disk: DiskId, left: Remaining) {
+        array::tell_given_up(disk, left);
     }
 
     fn on_end(&mut self, now: Time, id: RequestId, how: Ending, hands: &mut Hands) {

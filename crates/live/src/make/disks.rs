@@ -2,7 +2,7 @@
 
 use super::{Made, device};
 use crate::Rates;
-use crate::array::{self, Absent, ArrayNotes, ArrayStatus, BEFORE, BEHIND, MemberState, OpenedMember};
+use crate::array::{self, Absent, ArrayNotes, ArrayStatus, BEFORE, BEHIND, Lacking, MemberState, OpenedMember};
 use crate::claim::Use;
 use crate::unit::{Faulty, LiveDevice, Members};
 use block::{At, BLOCK_BYTES, BadInput};
@@ -50,7 +50,7 @@ fn lasts(experiment: &Experiment) -> bool {
 }
 
 /// What of each disk of an array is not the array's to fill, before its data and behind it.
-pub(super) fn reserved(experiment: &Experiment) -> (u64, u64) {
+pub(super) fn find_margins(experiment: &Experiment) -> (u64, u64) {
     if lasts(experiment) { (BEFORE, BEHIND) } else { (0, 0) }
 }
 
@@ -80,7 +80,7 @@ fn open(experiment: &Experiment, array: &ArrayChoice, how: Use, seed: u64) -> Re
         }
     }
     let least = members.iter().flatten().map(|unit| unit.bytes() / BLOCK_BYTES).min().unwrap_or(0);
-    let new = |least| Geometry::within(array.level, array.disks, array.unit, least, reserved(experiment));
+    let new = |least| Geometry::within(array.level, array.disks, array.unit, least, find_margins(experiment));
     let bad = |(what, mend): (String, String)| BadInput::new(experiment.file.clone(), At::File, what, mend);
     let mut geometry = new(least).map_err(bad)?;
     // The smallest may be the one that is lacking.
@@ -103,9 +103,9 @@ pub fn devices(experiment: &Experiment, how: Use, seed: u64) -> Result<Made, Bad
     let bad = |what: String, mend: String| BadInput::new(experiment.file.clone(), At::File, what, mend);
     let status = lasts(experiment).then(|| array::inspect(&mut members, &geometry));
     if let Some(status) = &status {
-        status.admit(&geometry, array.degraded).map_err(|(what, mend)| bad(what, mend))?;
+        status.admit(&geometry, Lacking::of(array)).map_err(|(what, mend)| bad(what, mend))?;
     }
-    let blocks = geometry.rows_on_disk().1 + reserved(experiment).1;
+    let blocks = geometry.rows_on_disk().1 + find_margins(experiment).1;
     let unit = |member: OpenedMember| member.unwrap_or_else(|_| Box::new(Absent::new(blocks)));
     let mut units: Vec<Box<dyn LiveDevice>> = members.into_iter().map(unit).collect();
     if let Some(status) = &status {
@@ -149,7 +149,7 @@ pub fn array_status(experiment: &Experiment) -> Result<(ArrayStatus, Result<(), 
     let array = array_of(experiment)?;
     let Opened { mut members, geometry, .. } = open(experiment, array, Use::Writes, 0)?;
     let status = array::inspect(&mut members, &geometry);
-    let admitted = status.admit(&geometry, array.degraded);
+    let admitted = status.admit(&geometry, Lacking::of(array));
     let bad = |(what, mend): (String, String)| BadInput::new(experiment.file.clone(), At::File, what, mend);
     Ok((status, admitted.map_err(bad)))
 }
@@ -157,7 +157,7 @@ pub fn array_status(experiment: &Experiment) -> Result<(ArrayStatus, Result<(), 
 /// What becomes of an array that is on disks already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Existing {
-    /// It stays.
+    /// It stays as it is.
     Kept,
     /// What is on them is not needed.
     Overwritten,

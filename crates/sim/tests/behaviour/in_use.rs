@@ -16,11 +16,14 @@ struct Ends {
     responses: Vec<u64>,
 }
 
+/// Of each policy and replication.
+type AllEnds = Arc<Mutex<Vec<((usize, u32), Ends)>>>;
+
 /// Takes the ends of one replication down, and puts them among those of its policy.
 struct EndRecorder {
     ends: Ends,
     at: (usize, u32),
-    all: Arc<Mutex<Vec<((usize, u32), Ends)>>>,
+    all: AllEnds,
 }
 
 impl Records for EndRecorder {

@@ -5,7 +5,7 @@
 //! that a periodogram of a window of neighbouring reads finds, drawn on for as long as further reads agree; then a saw whose tooth
 //! is a track, and one whose tooth is a cylinder, where they make what is left smaller.
 
-use super::sample::{COMPARED, Sample, Scratch, Waves, sine};
+use super::sample::{COMPARED, LookMemory, REVOLUTION, Sample, Waves, sine};
 
 /// Reads in the window in which a slope is found.
 const WINDOW: usize = 56;
@@ -22,6 +22,33 @@ const EFFORT: u64 = 6_000_000;
 
 /// Teeth are sought among so many reads at most.
 const TEETH: usize = 768;
+
+/// A piece tells angles while reads end no farther from it on average, in revolutions; by chance it is a quarter.
+const TOLD: f32 = 0.12;
+/// Reads over which that mean is taken, about.
+const LATELY: f32 = 32.0;
+
+/// A read belongs to a piece from which it ends no farther, in revolutions; to a fit, and to a saw.
+const BELONGS: f32 = 0.17;
+const FITS: f64 = 0.25;
+const SAWN: f32 = 0.4;
+
+/// Reads of which a line is drawn, at least.
+const FEWEST: f64 = 8.0;
+
+/// By chance the best of 2ⁿ slopes agrees by 0.7 n: so much more is asked for, but no more than this share of the window.
+const BY_CHANCE: f32 = 0.7;
+const BEYOND: f32 = 11.0;
+const MOST: f32 = 0.9;
+/// The same of near reads, of few slopes; those count that agree a third as well as the best.
+const AGREED: f32 = 12.0;
+const THIRD: f32 = 1.0 / 3.0;
+
+/// Heights that are tried, beside the one that the first harmonic tells.
+const LOWER: f32 = 0.9;
+const HIGHER: f32 = 1.1;
+/// What a saw leaves must be less than this share of what a line does.
+const CLEARLY: f32 = 0.75;
 
 /// A saw: each tooth of so many blocks falls by `height`, from the middle up to the middle down.
 #[derive(Clone, Copy, Debug, Default)]
@@ -65,7 +92,7 @@ impl ChartPiece {
         let blocks = block - self.first;
         let even = self.angle.wrapping_add((blocks.wrapping_mul(self.slope) >> 32) as u32);
         let saw = self.saws[0].at(blocks) + self.saws[1].at(blocks);
-        even.wrapping_add((saw * 4_294_967_296.0) as i64 as u32)
+        even.wrapping_add((saw * REVOLUTION as f32) as i64 as u32)
     }
 
     /// What a block itself takes, in 2⁻³² revolutions.
@@ -83,7 +110,7 @@ impl ChartPiece {
     }
 
     fn knows(&self) -> bool {
-        self.astray < 0.12
+        self.astray < TOLD
     }
 }
 
@@ -129,19 +156,19 @@ impl AngleChart {
         let at = self.piece(block)?;
         let piece = &mut self.pieces[at];
         let off = angle.wrapping_sub(piece.behind(block)) as i32;
-        piece.astray += ((f64::from(off) / 4_294_967_296.0).abs() as f32 - piece.astray) / 32.0;
+        piece.astray += ((f64::from(off) / REVOLUTION).abs() as f32 - piece.astray) / LATELY;
         Some((off, piece.knows()))
     }
 
     /// The share of the blocks whose angles are known.
-    pub(super) fn known(&self) -> u64 {
+    pub(super) fn count_known(&self) -> u64 {
         self.pieces.iter().filter(|piece| piece.knows()).map(|piece| piece.end - piece.first).sum()
     }
 
     /// Draws it anew from reads in the order of their blocks.
-    pub(super) fn draw(&mut self, scratch: &mut Scratch, blocks: u64) {
+    pub(super) fn draw(&mut self, scratch: &mut LookMemory, blocks: u64) {
         self.pieces.clear();
-        let Scratch { sorted: samples, waves, rest, .. } = scratch;
+        let LookMemory { sorted: samples, waves, rest, .. } = scratch;
         let (mut effort, mut hint) = (EFFORT, None);
         let Some((low, high)) = slopes(samples, waves) else { return };
         let mut from = 0;
@@ -210,12 +237,12 @@ fn slopes(samples: &[Sample], waves: &mut Waves) -> Option<(u64, u64)> {
         waves.step();
     }
     let most = powers.iter().copied().fold(0.0, f32::max);
-    if most < 12.0 {
+    if most < AGREED {
         return None;
     }
     let wide = |i: usize| u64::MAX / LONGEST + i as u64 * (u64::MAX / (4 * FAR));
-    let first = powers.iter().position(|power| *power > most / 3.0)?;
-    let last = powers.iter().rposition(|power| *power > most / 3.0)?;
+    let first = powers.iter().position(|power| *power > most * THIRD)?;
+    let last = powers.iter().rposition(|power| *power > most * THIRD)?;
     Some((wide(first.saturating_sub(3)).max(u64::MAX / LONGEST), wide(last + 4)))
 }
 
@@ -240,7 +267,7 @@ fn slope_of(window: &[Sample], (low, high): (u64, u64), waves: &mut Waves, effor
         }
         waves.step();
     }
-    let needed = (steps.max(2).ilog2() as f32 * 0.7 + 11.0).min(0.9 * window.len() as f32);
+    let needed = (steps.max(2).ilog2() as f32 * BY_CHANCE + BEYOND).min(MOST * window.len() as f32);
     (best.0 > needed).then_some(best.1)
 }
 
@@ -256,7 +283,7 @@ fn grow(samples: &[Sample], slope: u64) -> (ChartPiece, usize) {
     let mut batch = WINDOW / 4;
     while count < samples.len() {
         let next = &samples[count..(count + batch).min(samples.len())];
-        let near = next.iter().filter(|sample| piece.off(sample).abs() < 0.17).count();
+        let near = next.iter().filter(|sample| piece.off(sample).abs() < BELONGS).count();
         if near * 10 >= next.len() * 7 {
             count += next.len();
             piece.fit(&samples[..count]);
@@ -267,7 +294,7 @@ fn grow(samples: &[Sample], slope: u64) -> (ChartPiece, usize) {
             break;
         }
     }
-    while count > 1 && piece.off(&samples[count - 1]).abs() > 0.17 {
+    while count > 1 && piece.off(&samples[count - 1]).abs() > BELONGS {
         count -= 1;
     }
     piece.end = samples[count - 1].block + 1;
@@ -295,7 +322,7 @@ fn mean_angle(samples: &[Sample], piece: &ChartPiece) -> u32 {
 impl ChartPiece {
     /// How far a read ended from where it should have, in revolutions.
     fn off(&self, sample: &Sample) -> f32 {
-        (f64::from(sample.angle.wrapping_sub(self.behind(sample.block)) as i32) / 4_294_967_296.0) as f32
+        (f64::from(sample.angle.wrapping_sub(self.behind(sample.block)) as i32) / REVOLUTION) as f32
     }
 
     /// Fits slope and angle to reads, by least squares of those that agree.
@@ -304,19 +331,19 @@ impl ChartPiece {
         let [mut n, mut sx, mut sy, mut sxx, mut sxy] = [0.0f64; 5];
         for sample in samples {
             let off = f64::from(self.off(sample));
-            if off.abs() < 0.25 {
+            if off.abs() < FITS {
                 let x = (sample.block - self.first) as f64 - middle;
                 (n, sx, sy, sxx, sxy) = (n + 1.0, sx + x, sy + off, sxx + x * x, sxy + x * off);
             }
         }
         let spread = sxx * n - sx * sx;
-        if n < 8.0 || spread <= 0.0 {
+        if n < FEWEST || spread <= 0.0 {
             return;
         }
         let steep = (sxy * n - sx * sy) / spread;
         let level = (sy - steep * sx) / n - steep * middle;
-        self.slope = self.slope.wrapping_add_signed((steep * 18_446_744_073_709_551_616.0) as i64);
-        self.angle = self.angle.wrapping_add((level * 4_294_967_296.0) as i64 as u32);
+        self.slope = self.slope.wrapping_add_signed((steep * REVOLUTION * REVOLUTION) as i64);
+        self.angle = self.angle.wrapping_add((level * REVOLUTION) as i64 as u32);
     }
 
     /// Finds the teeth: a track's, then a cylinder's.
@@ -342,7 +369,7 @@ impl ChartPiece {
         rest.clear();
         let some = samples.iter().step_by(samples.len().div_ceil(TEETH));
         let offs = some.map(|sample| (sample.block - self.first, self.off(sample)));
-        rest.extend(offs.filter(|(_, off)| off.abs() < 0.4));
+        rest.extend(offs.filter(|(_, off)| off.abs() < SAWN));
         let mut best = (0.0, 0);
         for tooth in teeth {
             let turn = u64::MAX / tooth;
@@ -368,7 +395,7 @@ impl ChartPiece {
         let even = left(&Saw::default());
         let mut chosen = (even, Saw::default());
         for i in 0..64 {
-            for height in [height, height * 0.9, height * 1.1, -height] {
+            for height in [height, height * LOWER, height * HIGHER, -height] {
                 let saw = Saw { tooth, from: tooth * i / 64, height };
                 let sum = left(&saw);
                 if sum < chosen.0 {
@@ -376,6 +403,6 @@ impl ChartPiece {
                 }
             }
         }
-        (chosen.0 < 0.75 * even).then_some(chosen.1)
+        (chosen.0 < CLEARLY * even).then_some(chosen.1)
     }
 }

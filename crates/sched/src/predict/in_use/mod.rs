@@ -21,8 +21,8 @@ use super::{Grasp, Knowledge, Manual, Predictor, Recipe, Tells};
 use block::{Command, Direction, Extent, Lbn, Outcome, Span, Time, Verb};
 use chart::AngleChart;
 use reach::ReachTimes;
-use sample::{Sample, Scratch};
-use trial::OrderTrial;
+use sample::{LookMemory, Sample};
+use trial::{ForecastsAre, OrderTrial};
 use turning::Turning;
 
 /// Reads that are remembered.
@@ -128,7 +128,7 @@ pub struct InUse {
     chart: AngleChart,
     /// The next one, while it is drawn.
     fresh: AngleChart,
-    scratch: Scratch,
+    scratch: LookMemory,
     /// Blocks to a track, about, where the chart does not say.
     usual_track: u64,
     /// For reads, and for writes to the medium.
@@ -159,7 +159,7 @@ impl InUse {
             turning: Turning::default(),
             chart: AngleChart::new(KEPT),
             fresh: AngleChart::new(KEPT),
-            scratch: Scratch::new(KEPT),
+            scratch: LookMemory::new(KEPT),
             usual_track: (blocks >> 20).max(256),
             reach: [ReachTimes::default(), ReachTimes::default()],
             forecasts: Forecasts::default(),
@@ -249,10 +249,10 @@ impl InUse {
         }
         self.fresh.draw(&mut self.scratch, self.blocks);
         // One that knows much less met what does not belong there.
-        if self.fresh.known() >= self.chart.known() / 4 * 3 {
+        if self.fresh.count_known() >= self.chart.count_known() / 4 * 3 {
             std::mem::swap(&mut self.chart, &mut self.fresh);
         }
-        self.known = (u128::from(self.chart.known()) * 1000 / u128::from(self.blocks.max(1))) as u16;
+        self.known = (u128::from(self.chart.count_known()) * 1000 / u128::from(self.blocks.max(1))) as u16;
     }
 }
 
@@ -399,7 +399,8 @@ impl Predictor for InUse {
         }
         let took = happened.since(flight.issued.max(free)).0;
         if flight.alone {
-            self.trial.add(took, self.forecasts.counts);
+            let forecasts = if self.forecasts.counts { ForecastsAre::Good } else { ForecastsAre::Bad };
+            self.trial.add(took, forecasts);
         }
         if flight.verb.writes() {
             self.end_write(&flight, took);

@@ -13,7 +13,7 @@ const LANES: usize = 8;
 
 /// What looking at reads takes, kept so that nothing is allocated for it.
 #[derive(Clone, Debug)]
-pub(super) struct Scratch {
+pub(super) struct LookMemory {
     /// The reads in the order of their blocks.
     pub(super) sorted: Vec<Sample>,
     pub(super) waves: Waves,
@@ -23,16 +23,19 @@ pub(super) struct Scratch {
     pub(super) rest: Vec<(u64, f32)>,
 }
 
+/// A revolution, in 2⁻³² of one.
+pub(super) const REVOLUTION: f64 = 4_294_967_296.0;
+
 /// Angles compared at once, at most.
 pub(super) const COMPARED: usize = 2048;
 
-impl Scratch {
+impl LookMemory {
     /// For so many reads.
-    pub(super) fn new(reads: usize) -> Scratch {
+    pub(super) fn new(reads: usize) -> LookMemory {
         let waves = Waves { now: Vec::with_capacity(COMPARED), by: Vec::with_capacity(COMPARED) };
         let (sorted, pairs, rest) =
             (Vec::with_capacity(reads), Vec::with_capacity(COMPARED), Vec::with_capacity(COMPARED));
-        Scratch { sorted, waves, pairs, rest }
+        LookMemory { sorted, waves, pairs, rest }
     }
 }
 
@@ -88,7 +91,11 @@ impl Waves {
 /// About the sine of an angle, within 0.1 %: a parabola, and one of that.
 #[inline(always)]
 pub(super) fn sine(angle: u32) -> f32 {
-    let part = (angle as i32 as f32) * (1.0 / 4_294_967_296.0);
-    let parabola = part * (8.0 - 16.0 * part.abs());
-    parabola * (0.775 + 0.225 * parabola.abs())
+    /// The parabola through the sine's zeros and its peak.
+    const PARABOLA: (f32, f32) = (8.0, 16.0);
+    /// What mixes it with its square, so that the error is least.
+    const MIXED: (f32, f32) = (0.775, 0.225);
+    let part = (angle as i32 as f32) * (1.0 / REVOLUTION as f32);
+    let parabola = part * (PARABOLA.0 - PARABOLA.1 * part.abs());
+    parabola * (MIXED.0 + MIXED.1 * parabola.abs())
 }

@@ -77,7 +77,7 @@ fn where_something_turns_the_period_the_angles_and_the_moves_are_learned() {
     bench.read_many(12_000, true);
     let (mimic, period) = (&bench.mimic, bench.period);
     assert!((mimic.turning.period() as f64 / period - 1.0).abs() < 2e-4, "{} ns, not {period}", mimic.turning.period());
-    assert!(mimic.chart.known() > blocks() / 20 * 19, "{} of {} blocks", mimic.chart.known(), blocks());
+    assert!(mimic.chart.count_known() > blocks() / 20 * 19, "{} of {} blocks", mimic.chart.count_known(), blocks());
     let off = bench.read_many(2000, true);
     assert!(off < 0.1 * period, "times are off by {off} ns");
 }

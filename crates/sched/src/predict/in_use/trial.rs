@@ -30,6 +30,15 @@ enum TrialStage {
     Holding,
 }
 
+/// Whether forecasts are good enough to be gone by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ForecastsAre {
+    /// They tell the times of commands better than distance does.
+    Good,
+    /// They do not, or not for certain yet.
+    Bad,
+}
+
 /// The state of a comparison.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OrderTrial {
@@ -55,8 +64,8 @@ impl OrderTrial {
         matches!(self.stage, TrialStage::Trying | TrialStage::Won)
     }
 
-    /// A command took so long; forecasts are good enough to be gone by, or not.
-    pub(super) fn add(&mut self, took: u64, good: bool) {
+    /// A command took so long.
+    pub(super) fn add(&mut self, took: u64, forecasts: ForecastsAre) {
         let by_costs = usize::from(self.follows_costs());
         self.left = self.left.saturating_sub(1);
         let first = match self.stage {
@@ -66,7 +75,7 @@ impl OrderTrial {
         if first > 0 {
             self.means[by_costs] += (took as f64 - self.means[by_costs]) / f64::from(first.min(LENGTH));
         }
-        if !good {
+        if forecasts == ForecastsAre::Bad {
             if by_costs == 1 {
                 self.lose();
             }
@@ -113,7 +122,7 @@ mod tests {
             let share = 50 + u64::from(i.wrapping_mul(2_654_435_761) >> 8) % 101;
             let mean = if trial.follows_costs() { costs } else { distance };
             followed += u32::from(trial.follows_costs() && i > commands / 2);
-            trial.add(mean * share / 100, true);
+            trial.add(mean * share / 100, ForecastsAre::Good);
         }
         f64::from(followed) / f64::from(commands / 2)
     }
@@ -128,12 +137,12 @@ mod tests {
     #[test]
     fn nothing_is_followed_while_forecasts_are_bad() {
         let mut trial = OrderTrial::default();
-        (0..100_000).for_each(|_| trial.add(5_000_000, false));
+        (0..100_000).for_each(|_| trial.add(5_000_000, ForecastsAre::Bad));
         assert!(!trial.follows_costs());
         // Once they are good, costs are tried at once, and given up with the forecasts.
-        trial.add(5_000_000, true);
+        trial.add(5_000_000, ForecastsAre::Good);
         assert!(trial.follows_costs());
-        trial.add(5_000_000, false);
+        trial.add(5_000_000, ForecastsAre::Bad);
         assert!(!trial.follows_costs());
     }
 
@@ -142,7 +151,7 @@ mod tests {
         let mut trial = OrderTrial::default();
         let mut play = |commands: u32, costs: u64| {
             for _ in 0..commands {
-                trial.add(if trial.follows_costs() { costs } else { 5_000_000 }, true);
+                trial.add(if trial.follows_costs() { costs } else { 5_000_000 }, ForecastsAre::Good);
             }
             trial.follows_costs()
         };

@@ -3,7 +3,7 @@
 //! Angles are fractions of a revolution, of 2³² or, where time is multiplied by them, of 2⁶⁴; they wrap by themselves. What is
 //! summed is whole numbers and products of them, so that every machine finds the same.
 
-use super::sample::{Sample, Scratch, Waves};
+use super::sample::{LookMemory, REVOLUTION, Sample, Waves};
 use block::Time;
 
 /// Revolutions a second that are looked for: of 3,000 to 18,000 rpm.
@@ -23,6 +23,20 @@ const LONG: u64 = 60_000_000_000;
 
 /// A revolution, in 2⁻⁶⁴ of one.
 const TURN: f64 = 18_446_744_073_709_551_616.0;
+
+/// Angles over which a mean of late is taken, about.
+const LATELY: f32 = 128.0;
+
+/// Nanoseconds of a second.
+const SECOND: f64 = 1e9;
+
+/// A multiple of a rate agrees nearly as well as the rate itself: it has to agree so many times better.
+const MULTIPLE: f32 = 1.25;
+
+/// By chance the best of 2ⁿ rates agrees by 0.7 n: so much more is asked for, and at least this share of all pairs.
+const BY_CHANCE: f32 = 0.7;
+const BEYOND: f32 = 12.0;
+const SHARE: f32 = 0.3;
 
 /// What is believed of the platter.
 #[derive(Clone, Copy, Debug, Default)]
@@ -54,8 +68,8 @@ impl Turning {
 
     /// An angle was so far from what was expected, in 2⁻³² revolutions.
     pub(super) fn note(&mut self, off: i32) {
-        let off = (f64::from(off) / 4_294_967_296.0).abs() as f32;
-        self.astray += (off - self.astray) / 128.0;
+        let off = (f64::from(off) / REVOLUTION).abs() as f32;
+        self.astray += (off - self.astray) / LATELY;
     }
 
     /// At `now` the platter is believed to be so far ahead of where it is, in 2⁻³² revolutions.
@@ -88,8 +102,8 @@ const FIRST: u64 = 1 << 63;
 const PARTNERS: usize = 3;
 
 /// The rate that the times of these reads tell, which are in the order of their blocks; nothing where they tell none.
-pub(super) fn find(scratch: &mut Scratch) -> Option<Turning> {
-    let Scratch { sorted, pairs, waves, .. } = scratch;
+pub(super) fn find(scratch: &mut LookMemory) -> Option<Turning> {
+    let LookMemory { sorted, pairs, waves, .. } = scratch;
     let all = || {
         sorted.iter().enumerate().flat_map(|(i, one)| {
             let near = sorted[i + 1..].iter().take(PARTNERS).take_while(|next| next.block - one.block <= NEAR);
@@ -119,8 +133,8 @@ pub(super) fn find(scratch: &mut Scratch) -> Option<Turning> {
 fn best_rate(pairs: &[(u64, u64)], reach: u64, waves: &mut Waves) -> Option<u64> {
     // A quarter of what turns once more over the longest time.
     let step = u64::MAX / reach / 4;
-    let low = (TURN / 1e9) as u64 * SLOWEST;
-    let count = ((TURN / 1e9) as u64 * (FASTEST - SLOWEST)) / step;
+    let low = (TURN / SECOND) as u64 * SLOWEST;
+    let count = ((TURN / SECOND) as u64 * (FASTEST - SLOWEST)) / step;
     let (mut best, mut found) = ((0.0f32, 0u64), 0);
     // Blocks to a track, about: what the pairs' own distance turns them by.
     for track in [u64::MAX, 3000, 1000, 500, 250, 120] {
@@ -132,15 +146,14 @@ fn best_rate(pairs: &[(u64, u64)], reach: u64, waves: &mut Waves) -> Option<u64>
         }
         for i in 0..count {
             let power = waves.power();
-            // A multiple of the rate does nearly as well.
             let multiple = low + i * step > (low + found * step) / 2 * 3;
-            if power > best.0 * if multiple { 1.25 } else { 1.0 } {
+            if power > best.0 * if multiple { MULTIPLE } else { 1.0 } {
                 (best, found) = ((power, low + i * step), i);
             }
             waves.step();
         }
     }
     let bins = (count * 6).max(2);
-    let needed = bins.ilog2() as f32 * 0.7 + 12.0;
-    (best.0 > needed && best.0 > 0.3 * pairs.len() as f32).then_some(best.1)
+    let needed = bins.ilog2() as f32 * BY_CHANCE + BEYOND;
+    (best.0 > needed && best.0 > SHARE * pairs.len() as f32).then_some(best.1)
 }
