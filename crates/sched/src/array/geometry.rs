@@ -343,7 +343,7 @@ mod tests {
         assert_eq!((it.rows(), it.rows_on_disk()), (9, (16, 88)));
         assert_eq!(it.on_disk(2, 3, 4), Extent::new(35, 4));
         assert_eq!((it.place(35), it.place(15)), (Some((2, 3)), None));
-        assert_eq!(it.piece_on(DiskId(0), Extent::new(35, 4)).map(|piece| (piece.row, piece.within)), Some((2, 3)));
+        assert_eq!(it.piece_on(DiskId(1), Extent::new(35, 4)).map(|piece| (piece.row, piece.within)), Some((2, 3)));
         assert!(Geometry::within(Level::Parity, 3, 8, 100, (90, 5)).is_err());
     }
 
