@@ -21,13 +21,16 @@ class Element {
   append(text) { this.textContent = text; }
   getBoundingClientRect() { return { left: 0, top: 0, width: 800, height: 480 }; }
   getContext() { return pen; }
+  attributes = {};
+  setAttribute(name, value) { this.attributes[name] = value; }
+  getAttribute(name) { return this.attributes[name] ?? null; }
   addEventListener() {}
   setPointerCapture() {}
 }
 
 const places = new Map();
 const place = (id) => places.get(id) ?? places.set(id, new Element("div")).get(id);
-globalThis.window = { devicePixelRatio: 2 };
+globalThis.window = { devicePixelRatio: 2, addEventListener() {}, matchMedia: () => ({ matches: false, addEventListener() {} }) };
 globalThis.getComputedStyle = () => ({ color: "black" });
 globalThis.ResizeObserver = class {
   constructor(resized) { this.resized = resized; }
