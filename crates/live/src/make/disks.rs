@@ -67,6 +67,7 @@ fn open(experiment: &Experiment, array: &ArrayChoice, how: Use, seed: u64) -> Re
     let short = experiment.scheduler.rules.plan.is_some();
     let how = if lasts(experiment) { Use::Writes } else { how };
     let (mut members, mut rotational, mut notes) = (Vec::<OpenedMember>::new(), true, Vec::new());
+    let mut first = None;
     for disk in 0..usize::from(array.disks) {
         let choice = array.member(disk, &experiment.drive);
         match device(choice, how, short, seed.wrapping_add((disk as u64).wrapping_mul(APART))) {
@@ -75,9 +76,16 @@ fn open(experiment: &Experiment, array: &ArrayChoice, how: Use, seed: u64) -> Re
                 notes.extend(made.notes);
                 members.push(Ok(made.unit));
             }
-            Err(error) if lasts(experiment) => members.push(Err(format!("{}: {}", error.file, error.what))),
+            Err(error) if lasts(experiment) => {
+                members.push(Err(format!("{}: {}", error.file, error.what)));
+                first.get_or_insert(error);
+            }
             Err(error) => return Err(error),
         }
+    }
+    // Of no disk at all, as where another service has them, nothing can be told.
+    if let Some(error) = first.filter(|_| members.iter().all(Result::is_err)) {
+        return Err(error);
     }
     let least = members.iter().flatten().map(|unit| unit.bytes() / BLOCK_BYTES).min().unwrap_or(0);
     let new = |least| Geometry::within(array.level, array.disks, array.unit, least, find_margins(experiment));

@@ -230,6 +230,8 @@ fn what_was_not_ended_well_is_had_again_and_any_disk_may_then_fail() {
         let text = files.text(array, "");
         create(&text);
         let service = Running::new(&text, 1.0);
+        let taken = make::array_status(&parse(&text)).expect_err("the service has the disks");
+        assert!(taken.file.ends_with("/0") && taken.what.contains("in use"), "{taken}");
         let kept = ask_at_random(&service, "a", (0, PART), seed, 40);
         for disk in 0..disks {
             std::fs::copy(files.folder.join(format!("{disk}")), image.folder.join(format!("{disk}"))).expect("copied");
