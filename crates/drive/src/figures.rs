@@ -49,31 +49,49 @@ pub fn stream_mb_s(machine: &mut dyn Machine, start: u64, load: SteadyLoad) -> f
 
 /// Commands a second at random multiples of their size.
 pub fn random_s(machine: &mut dyn Machine, seed: u64, load: SteadyLoad) -> f64 {
-    let places = machine.caps().blocks / u64::from(load.blocks);
-    let below = |i: u32| ((u128::from(hash(seed, u64::from(i))) * u128::from(places)) >> 64) as u64;
-    rate(machine, load, |i| below(i) * u64::from(load.blocks))
+    let whole = machine.caps().blocks;
+    rate(machine, load, |i| place_anywhere(seed, i, load.blocks, whole))
+}
+
+/// Where the command of a number begins that may lie anywhere on a device of `whole` blocks: at a multiple of its size.
+pub(crate) fn place_anywhere(seed: u64, number: u32, blocks: u32, whole: u64) -> u64 {
+    let places = whole / u64::from(blocks);
+    ((u128::from(hash(seed, u64::from(number))) * u128::from(places)) >> 64) as u64 * u64::from(blocks)
 }
 
 /// Commands a second of those after the warm-up.
 fn rate(machine: &mut dyn Machine, load: SteadyLoad, place: impl Fn(u32) -> u64) -> f64 {
-    let mut issued = 0;
-    let mut issue = |machine: &mut dyn Machine, now: Time| {
-        let command = Command { verb: load.verb, at: Extent::new(place(issued), load.blocks), place: Place::Nowhere };
-        machine.issue(now, Tag(issued), command);
-        issued += 1;
-    };
-    for _ in 0..load.depth {
-        issue(machine, Time::ZERO);
-    }
-    let (mut done, mut began) = (0, Time::ZERO);
-    loop {
-        let Some((now, ..)) = machine.finish() else { continue };
+    let (mut done, mut began, mut last) = (0, Time::ZERO, Time::ZERO);
+    let command = |i: u32| (load.verb, Extent::new(place(i), load.blocks));
+    keep_busy(machine, load.depth, command, |now| {
         done += 1;
         if done == WARM_UP {
             began = now;
         }
-        if done == WARM_UP + load.commands {
-            return f64::from(load.commands) / now.since(began).as_secs();
+        last = now;
+        done < WARM_UP + load.commands
+    });
+    f64::from(load.commands) / last.since(began).as_secs()
+}
+
+/// Keeps so many commands outstanding from rest, those of the numbers from 0 on, for as long as `goes_on` says so at each end.
+pub(crate) fn keep_busy(
+    machine: &mut dyn Machine,
+    depth: u32,
+    command: impl Fn(u32) -> (Verb, Extent),
+    mut goes_on: impl FnMut(Time) -> bool,
+) {
+    let mut issued = 0;
+    let mut issue = |machine: &mut dyn Machine, now: Time| {
+        let (verb, at) = command(issued);
+        machine.issue(now, Tag(issued), Command { verb, at, place: Place::Nowhere });
+        issued += 1;
+    };
+    (0..depth).for_each(|_| issue(machine, Time::ZERO));
+    loop {
+        let Some((now, ..)) = machine.finish() else { continue };
+        if !goes_on(now) {
+            return;
         }
         issue(machine, now);
     }

@@ -1,8 +1,8 @@
 //! What a host gets of a device that it keeps busy for a while, from rest: the benchmarks by which other systems learn a drive.
 
 use crate::Machine;
-use crate::noise::hash;
-use block::{Command, Extent, Place, Span, Tag, Time, Verb};
+use crate::figures::{keep_busy, place_anywhere};
+use block::{Extent, Span, Time, Verb};
 
 /// Where the commands of a load lie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,10 +37,7 @@ impl HostLoad {
         let blocks = u64::from(self.blocks);
         match self.order {
             HostOrder::From(start) => start + u64::from(number) % ((whole - start) / blocks) * blocks,
-            HostOrder::Anywhere => {
-                let places = u128::from(whole / blocks);
-                ((u128::from(hash(seed, u64::from(number))) * places) >> 64) as u64 * blocks
-            }
+            HostOrder::Anywhere => place_anywhere(seed, number, self.blocks, whole),
         }
     }
 }
@@ -49,22 +46,15 @@ impl HostLoad {
 pub fn commands_s(machine: &mut dyn Machine, seed: u64, load: &HostLoad) -> f64 {
     let whole = machine.caps().blocks;
     let depth = u32::from(load.depth.min(machine.caps().depth).max(1));
-    let mut issued = 0;
-    let mut issue = |machine: &mut dyn Machine, now: Time| {
-        let at = Extent::new(load.place(seed, issued, whole), load.blocks);
-        machine.issue(now, Tag(issued), Command { verb: load.verb, at, place: Place::Nowhere });
-        issued += 1;
-    };
-    (0..depth).for_each(|_| issue(machine, Time::ZERO));
+    let command = |number: u32| (load.verb, Extent::new(load.place(seed, number, whole), load.blocks));
     let begins = Time::ZERO + load.warm_up;
     let (mut done, mut last) = (0u32, begins);
-    while last < begins + load.lasts && done < load.most {
-        let Some((now, ..)) = machine.finish() else { continue };
+    keep_busy(machine, depth, command, |now| {
         if now > begins {
             (done, last) = (done + 1, now);
         }
-        issue(machine, now);
-    }
+        last < begins + load.lasts && done < load.most
+    });
     f64::from(done) / last.since(begins).as_secs()
 }
 

@@ -62,13 +62,6 @@ fn words_choose_targets_up_to_a_dot() {
     assert_eq!(published::choose(&files, &[]).expect("all").len(), all);
 }
 
-struct Nobody;
-
-impl sim::Watch for Nobody {
-    fn requests(&self, _: u64) {}
-    fn replication(&self) {}
-}
-
 /// Runs the quick targets of one file.
 #[track_caller]
 fn quick_targets_hold(id: &str) {
@@ -79,7 +72,7 @@ fn quick_targets_hold(id: &str) {
     let mut chosen = published::choose(&files, &[]).expect("all");
     chosen.retain(|(file, target)| files[*file].targets[*target].id.starts_with(&format!("{id}.")));
     let plan = TargetPlan::new(&files, chosen, false);
-    let results = sim::simulate(plan.cases(), &Nobody).expect("they run");
+    let results = sim::simulate(plan.cases(), &sim::Unwatched).expect("they run");
     let mut wrong = Vec::new();
     for outcome in plan.judge(&once(&results)).expect("the measures fit the results") {
         let target = outcome.target;

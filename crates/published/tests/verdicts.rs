@@ -82,13 +82,6 @@ fn counts_tell_repeats_and_constructions_apart() {
     assert_eq!((of("own").targets, summary.published_claims.targets), (0, 0));
 }
 
-struct Nobody;
-
-impl sim::Watch for Nobody {
-    fn requests(&self, _: u64) {}
-    fn replication(&self) {}
-}
-
 #[test]
 fn what_the_second_seed_leaves_as_it_was_is_not_run_again() {
     let text = "title = \"t\"\nsource = \"s\"\n[experiment.e]\ndrive = { model = \"nl20\" }\nscheduler = { policy = \"fcfs\" }\n\
@@ -97,7 +90,7 @@ fn what_the_second_seed_leaves_as_it_was_is_not_run_again() {
         \"order\"\nbasis = \"own\"\n";
     let files = [TargetFile::parse("a", text, published::RunLength::Quick).expect("a file")];
     let plan = TargetPlan::new(&files, vec![(0, 0)], false);
-    let run = |seed| sim::simulate(&Seeds::reseed_cases(plan.cases(), seed), &Nobody).expect("they run");
+    let run = |seed| sim::simulate(&Seeds::reseed_cases(plan.cases(), seed), &sim::Unwatched).expect("they run");
     let (first, second, third) = (run(0), run(1), run(2));
     assert_eq!(plan.cases()[0].experiment.run.seed, 7);
     assert_eq!(Seeds::reseed_cases(plan.cases(), 3)[1].experiment.run.seed, 10);

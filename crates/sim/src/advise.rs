@@ -4,7 +4,7 @@
 //! longer one, a few on all of the half. What is best then is changed knob by knob, again the promising changes first on a part. The
 //! order of what is drawn, and of ties, follows from the seed alone, whatever the number of threads.
 
-use crate::simulate::{Watch, simulate};
+use crate::simulate::{Unwatched, simulate};
 use block::BadInput;
 use load::Draw;
 use load::goal::{GoalScore, SettingGoal};
@@ -247,12 +247,4 @@ impl Search<'_> {
 /// What so many candidates cost, in runs of the half.
 fn cost_of(count: usize, rounds: &[(f64, usize)]) -> f64 {
     rounds.iter().map(|(share, most)| share * count.min(*most) as f64).sum()
-}
-
-/// Nobody follows a single trial.
-struct Unwatched;
-
-impl Watch for Unwatched {
-    fn requests(&self, _: u64) {}
-    fn replication(&self) {}
 }

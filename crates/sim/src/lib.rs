@@ -34,7 +34,9 @@ pub use bench::Bench;
 pub use film::{Ended, Step, Window};
 pub use panorama::{Panorama, panorama, panoramas};
 pub use replication::{Effort, Replication};
-pub use simulate::{Opens, TakesRun, Unfinished, Watch, simulate, simulate_and_record, simulate_each, sweep};
+pub use simulate::{
+    Opens, TakesRun, Unfinished, Unwatched, Watch, simulate, simulate_and_record, simulate_each, sweep,
+};
 pub use stage::{check, replicate};
 pub use timeline::{Timeline, timeline};
 pub use unit::bench;

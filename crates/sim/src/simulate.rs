@@ -29,6 +29,15 @@ pub trait Watch: Sync {
     fn replication(&self);
 }
 
+/// A watch that nobody looks at: for runs that are soon over.
+#[derive(Clone, Copy, Debug)]
+pub struct Unwatched;
+
+impl Watch for Unwatched {
+    fn requests(&self, _: u64) {}
+    fn replication(&self) {}
+}
+
 /// Simulates all cases of an experiment.
 ///
 /// # Errors

@@ -2,18 +2,10 @@
 
 use load::experiment::{Case, Experiment, parse};
 use load::results::{Distribution, Results};
-use sim::Watch;
-
-/// Nobody watches.
-struct Blind;
-
-impl Watch for Blind {
-    fn requests(&self, _: u64) {}
-    fn replication(&self) {}
-}
+use sim::Unwatched;
 
 fn results(cases: &[Case]) -> Results {
-    sim::simulate(cases, &Blind).unwrap_or_else(|error| panic!("{error}"))
+    sim::simulate(cases, &Unwatched).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// What is tried.

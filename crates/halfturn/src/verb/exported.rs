@@ -135,7 +135,7 @@ fn try_scrubs(name: &str) -> Result<Vec<ScrubChoice>, VerbFailure> {
     let most = |count: u32| format!("scrub_min_active = 1\nscrub_max_active = {count}\nnia_credit = {count}");
     let run = |scrub: &str, policy: &str| {
         let cases = load::experiment::parse("scrub beside reads", &experiment(scrub, policy), &[], None)?;
-        let results = sim::simulate(&cases, &Silent)?;
+        let results = sim::simulate(&cases, &sim::Unwatched)?;
         Ok::<_, BadInput>(results.runs.into_iter().next().expect("one run"))
     };
     let alone = run("", "")?.classes["reads"].response_ms.clone();
@@ -153,12 +153,4 @@ fn try_scrubs(name: &str) -> Result<Vec<ScrubChoice>, VerbFailure> {
         });
     }
     Ok(choices)
-}
-
-/// Nobody follows runs this short.
-struct Silent;
-
-impl sim::Watch for Silent {
-    fn requests(&self, _: u64) {}
-    fn replication(&self) {}
 }

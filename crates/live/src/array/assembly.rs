@@ -173,7 +173,7 @@ pub(super) fn judge(said: &[Said], wanted: &Geometry) -> ArrayStatus {
     ArrayStatus {
         name: label.as_ref().map(Superblock::name),
         events: label.as_ref().map_or(0, |label| label.events),
-        dirty: label.as_ref().map_or(0, |label| label.dirty.iter().map(|byte| byte.count_ones()).sum()),
+        dirty: label.as_ref().map_or(0, Superblock::count_dirty),
         disks,
         label,
     }
@@ -183,7 +183,7 @@ impl ArrayStatus {
     /// Whether the array can be had, without the disks that are lacking where that is wanted: what is wrong, and the mend.
     ///
     /// # Errors
-    /// When it cannot.
+    /// When a disk is not to be trusted, or lacks and may not.
     pub fn admit(&self, wanted: &Geometry, lacking: Lacking) -> Result<(), (String, String)> {
         if self.name.is_none() && self.disks.contains(&MemberState::Unlabelled) {
             let what = "no disk of the array has a superblock";
@@ -242,7 +242,7 @@ mod tests {
         Geometry::new(Level::Parity, 3, 8, 80).expect("a geometry")
     }
 
-    fn said() -> Vec<Said> {
+    fn label_disks() -> Vec<Said> {
         let label = |index| Superblock {
             array: [7; 16],
             level: Level::Parity,
@@ -258,8 +258,8 @@ mod tests {
     }
 
     /// Changes what a disk says; what is then found of all.
-    fn found(change: impl FnOnce(&mut Vec<Said>)) -> ArrayStatus {
-        let mut all = said();
+    fn judge_changed(change: impl FnOnce(&mut Vec<Said>)) -> ArrayStatus {
+        let mut all = label_disks();
         change(&mut all);
         judge(&all, &wanted())
     }
@@ -274,9 +274,9 @@ mod tests {
         let admits = |status: &ArrayStatus| {
             [Lacking::Refused, Lacking::Allowed].map(|lacking| status.admit(&wanted(), lacking).is_ok())
         };
-        let all = found(|_| {});
+        let all = judge_changed(|_| {});
         assert_eq!((states(&all), admits(&all)), (vec!["sound"; 3], [true; 2]));
-        let behind = found(|all| label(all, 1).events = 4);
+        let behind = judge_changed(|all| label(all, 1).events = 4);
         assert_eq!(admits(&behind), [true; 2], "the power went while one event was written down");
         for (change, state, admitted) in [
             ((|all| label(all, 1).events = 3) as fn(&mut Vec<Said>), "stale", [false, true]),
@@ -297,7 +297,7 @@ mod tests {
             (|all| all[1] = Ok(None), "no superblock", [false, true]),
             (|all| all[1] = Err("gone".into()), "absent", [false, true]),
         ] {
-            let status = found(change);
+            let status = judge_changed(change);
             assert_eq!((states(&status)[1], admits(&status)), (state, admitted), "{}", status.text());
             assert_eq!([states(&status)[0], states(&status)[2]], ["sound"; 2], "{}", status.text());
         }
@@ -305,24 +305,24 @@ mod tests {
 
     #[test]
     fn of_disks_in_another_order_none_is_taken_and_of_too_few_none_either() {
-        let swapped = found(|all| all.swap(0, 2));
+        let swapped = judge_changed(|all| all.swap(0, 2));
         assert_eq!(swapped.disks, [MemberState::Misplaced(2), MemberState::Sound, MemberState::Misplaced(0)]);
         assert!(swapped.admit(&wanted(), Lacking::Allowed).is_err());
-        let few = found(|all| (all[0], all[2]) = (Err("gone".into()), Err("gone".into())));
+        let few = judge_changed(|all| (all[0], all[2]) = (Err("gone".into()), Err("gone".into())));
         let (what, _) = few.admit(&wanted(), Lacking::Allowed).expect_err("two are lacking");
         assert!(what.starts_with("2 of 3 disks are lacking"), "{what}");
-        let none = found(|all| all.iter_mut().for_each(|said| *said = Ok(None)));
+        let none = judge_changed(|all| all.iter_mut().for_each(|said| *said = Ok(None)));
         assert!(none.admit(&wanted(), Lacking::Allowed).is_err() && none.name.is_none());
     }
 
     #[test]
     fn a_region_is_dirty_that_any_sound_disk_knows_to_be() {
-        let status = found(|all| {
+        let status = judge_changed(|all| {
             label(all, 0).dirty[3] = 1;
             label(all, 2).dirty[5] = 6;
         });
         assert_eq!(status.dirty, 3);
-        let past = found(|all| {
+        let past = judge_changed(|all| {
             label(all, 0).events = 2;
             label(all, 0).dirty[3] = 1;
         });

@@ -362,7 +362,7 @@ impl RequestSource for Asker {
     }
 }
 
-/// What went.
+/// What a cut takes away: the power of all disks, or the service alone.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Loss {
     Power,

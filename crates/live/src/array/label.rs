@@ -53,6 +53,11 @@ impl Superblock {
         Box::new([0; REGION_BYTES])
     }
 
+    /// How many regions are dirty.
+    pub(super) fn count_dirty(&self) -> u32 {
+        self.dirty.iter().map(|byte| byte.count_ones()).sum()
+    }
+
     /// As it is written.
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(LABEL_BYTES);

@@ -92,8 +92,7 @@ impl ArrayNotes {
 
     /// What is known, as JSON for programs.
     pub(crate) fn json(&self) -> Value {
-        let dirty: u32 = self.label.dirty.iter().map(|byte| byte.count_ones()).sum();
-        json!({ "array": self.label.name(), "events": self.label.events, "dirty": dirty })
+        json!({ "array": self.label.name(), "events": self.label.events, "dirty": self.label.count_dirty() })
     }
 
     /// A disk counts no more.

@@ -56,20 +56,18 @@ impl<P: Predictor> Policy<P> for AutoOrder<P> {
     }
 
     fn take(&mut self, now: Time, jobs: &Jobs<P::Spot>, belief: &P) -> Option<JobId> {
+        // The order that is not followed keeps what is gone unless it is asked, and holds the job that the other took.
         let id = if belief.is_settled() {
             self.by_distance.oldest(now, jobs, belief);
-            self.by_time.take(now, jobs, belief)?
+            let id = self.by_time.take(now, jobs, belief)?;
+            self.by_distance.remove(id, jobs.get(id)?, belief);
+            id
         } else {
             self.by_time.oldest(now, jobs, belief);
-            self.by_distance.take(now, jobs, belief)?
+            let id = self.by_distance.take(now, jobs, belief)?;
+            self.by_time.remove(id, jobs.get(id)?, belief);
+            id
         };
-        let job = jobs.get(id)?;
-        // The other has it still; of one that is gone it knows nothing.
-        if belief.is_settled() {
-            self.by_distance.remove(id, job, belief);
-        } else {
-            self.by_time.remove(id, job, belief);
-        }
         Some(id)
     }
 

@@ -1,6 +1,6 @@
 //! The same experiment and seed give the same bytes, on any number of threads; and every scheduler the same drive.
 
-use crate::files::{Blind, cases, results};
+use crate::files::{cases, results};
 use load::results::{Label, Results, Run};
 use sched::policy::{self, Needs};
 use sched::predict::{self, Tells};
@@ -53,7 +53,7 @@ fn json(results: &Results) -> String {
 
 fn on_threads(threads: usize) -> String {
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-    pool.install(|| json(&sim::simulate(&cases(EXPERIMENT), &Blind).unwrap()))
+    pool.install(|| json(&sim::simulate(&cases(EXPERIMENT), &sim::Unwatched).unwrap()))
 }
 
 #[test]
@@ -167,7 +167,7 @@ fn every_policy_gives_the_same_bytes_on_one_thread_and_on_two() {
         assert!(text.contains(manual.example));
         let [one, two] = [1, 2].map(|threads| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            pool.install(|| json(&sim::simulate(&cases(&text), &Blind).unwrap()))
+            pool.install(|| json(&sim::simulate(&cases(&text), &sim::Unwatched).unwrap()))
         });
         assert_eq!(one, two, "{}", manual.name);
     }

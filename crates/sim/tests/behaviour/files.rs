@@ -2,16 +2,8 @@
 
 use load::experiment::{Case, parse};
 use load::results::Results;
-use sim::{Replication, Watch};
+use sim::{Replication, Unwatched};
 use std::path::{Path, PathBuf};
-
-/// Nobody watches.
-pub struct Blind;
-
-impl Watch for Blind {
-    fn requests(&self, _: u64) {}
-    fn replication(&self) {}
-}
 
 pub fn cases(text: &str) -> Vec<Case> {
     parse("test.toml", text, &[], None).unwrap_or_else(|error| panic!("{error}"))
@@ -25,7 +17,7 @@ pub fn once(text: &str) -> Replication {
 }
 
 pub fn results(text: &str) -> Results {
-    sim::simulate(&cases(text), &Blind).unwrap_or_else(|error| panic!("{error}"))
+    sim::simulate(&cases(text), &Unwatched).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Requests a second of a replication.

@@ -4,7 +4,7 @@
 //! `HALFTURN_AUTO=20 cargo test --release -p halfturn-sim --test behaviour in_use` has the whole table: all of the catalogue, with so
 //! many seeds.
 
-use crate::files::{Blind, cases};
+use crate::files::cases;
 use block::BadInput;
 use load::requests::{Record, Records};
 use std::sync::{Arc, Mutex};
@@ -62,7 +62,7 @@ fn play(asked: Asked, more: &str, policies: &[&str]) -> Vec<Vec<Ends>> {
     let opens = |case: usize, replication: u32| -> Result<Box<dyn Records>, BadInput> {
         Ok(Box::new(EndRecorder { ends: Ends::default(), at: (case, replication), all: Arc::clone(&all) }))
     };
-    sim::simulate_and_record(&cases(&text), &Blind, &opens).unwrap_or_else(|error| panic!("{error}"));
+    sim::simulate_and_record(&cases(&text), &sim::Unwatched, &opens).unwrap_or_else(|error| panic!("{error}"));
     let mut all = all.lock().unwrap().clone();
     all.sort_by_key(|(at, _)| *at);
     let mut runs = vec![Vec::new(); policies.len()];

@@ -2,7 +2,7 @@
 //!
 //! `HALFTURN_SEED=N` runs the experiment of one seed, `HALFTURN_SEEDS=N` so many.
 
-use crate::files::{Blind, Folder, cases};
+use crate::files::{Folder, cases};
 use block::{BadInput, Ending, Op, Time};
 use flow::PictureScope;
 use load::Draw;
@@ -76,7 +76,7 @@ type Recorded = (Results, BTreeMap<(usize, u32), (Vec<Kept>, Vec<u8>)>);
 fn record(cases: &[Case]) -> Result<Recorded, BadInput> {
     let book = Book::default();
     let opens = |case, replication| Ok(Box::new(Keep(Arc::clone(&book), (case, replication))) as Box<dyn Records>);
-    let results = sim::simulate_and_record(cases, &Blind, &opens)?;
+    let results = sim::simulate_and_record(cases, &sim::Unwatched, &opens)?;
     let book = std::mem::take(&mut *book.lock().unwrap());
     Ok((results, book))
 }
@@ -191,7 +191,7 @@ fn records_add_up_and_are_what_the_results_count() {
             continue;
         };
         ran += 1;
-        let plain = sim::simulate(&cases(&text), &Blind).unwrap();
+        let plain = sim::simulate(&cases(&text), &sim::Unwatched).unwrap();
         let json = |results| serde_json::to_string(results).unwrap();
         assert_eq!(json(&results), json(&plain), "to be recorded changes a run\n{text}");
         assert_eq!(book.len(), 2, "{text}");
