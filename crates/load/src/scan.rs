@@ -144,6 +144,7 @@ impl ScanProgress {
             destination_mb_s: rate(Found::Destination),
             slack_mb_s: rate(Found::Slack),
             idle_mb_s: rate(Found::Idle),
+            floor_mb_s: rate(Found::Floor),
             left_fraction: self.share_left(),
             unreadable_blocks: self.unreadable,
             eta_seconds: self.remaining().map(Span::as_secs),
@@ -166,6 +167,7 @@ impl ScanProgress {
             ("the track gone to", Found::Destination),
             ("slack", Found::Slack),
             ("idle time", Found::Idle),
+            ("its floor", Found::Floor),
         ];
         let told = kinds.into_iter().filter(|(_, found)| of(*found) > 0.0);
         let told: Vec<String> = told.map(|(what, found)| format!("{:.0} % from {what}", of(found))).collect();
