@@ -47,6 +47,12 @@ impl ScanProgress {
         }
     }
 
+    /// The same, of which so many blocks are left: the others were read before.
+    #[must_use]
+    pub fn with_left(self, left: u64) -> ScanProgress {
+        ScanProgress { left, seen: vec![(Time::ZERO, left)], ..self }
+    }
+
     /// Counts what was found in the time that counts.
     pub fn count(&mut self, at: Extent, found: Found) {
         if found != Found::Unreadable {
