@@ -176,7 +176,8 @@ fn copy(
             same = !boot.is_empty() && id == boot;
             since.clear();
         } else if text != SYNCED {
-            let piece = parse(text, of.bytes).ok_or_else(|| bad(number, format!("`{text}` is no piece of the device")))?;
+            let piece =
+                parse(text, of.bytes).ok_or_else(|| bad(number, format!("`{text}` is no piece of the device")))?;
             since.push((piece, line.clone()));
         }
     }
