@@ -2,7 +2,7 @@
 
 use crate::run_in;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Output};
 
 /// SHA-256 of 1 MiB of zeros.
@@ -123,13 +123,17 @@ fn it_does_not_write_over_what_it_reads_nor_goes_on_without_an_output() {
 #[test]
 fn an_export_is_read_like_a_file() {
     let scene = Scene::new("export", 2 << 20);
-    let service = "drive = { path = \"disk\" }\nscheduler = { policy = \"fcfs\" }\nvolume = [{ name = \"a\", read_only = true }]\n";
-    fs::write(scene.at("service.toml"), service).expect("a file");
-    let inside = format!("{} scan $uri --out image", env!("CARGO_BIN_EXE_halfturn"));
-    let done = run_in(&scene.0, &["serve", "service.toml", "--run", &inside]);
-    assert!(done.status.success(), "{}", stderr_of(&done));
-    assert!(fs::read(scene.at("image")).expect("an image") == scene.1, "the image is another");
-    assert!(Path::new(&scene.at("image")).is_file());
+    let service = "drive = { path = \"disk\" }\nscheduler = { policy = \"fcfs\" }\n";
+    let any = "[[volume]]\nname = \"data\"\npriority = 1\n[[volume]]\nname = \"a\"\nof = \"data\"\norder = \"any\"\n";
+    for volumes in ["volume = [{ name = \"a\", read_only = true }]\n", any, &format!("{any}floor = 0.1\n")] {
+        fs::write(scene.at("service.toml"), format!("{service}{volumes}")).expect("a file");
+        let bin = env!("CARGO_BIN_EXE_halfturn");
+        let inside = format!("{bin} scan \"nbd+unix:///a?socket=$socket\" --out image");
+        let done = run_in(&scene.0, &["serve", "service.toml", "--run", &inside]);
+        assert!(done.status.success(), "{volumes}: {}", stderr_of(&done));
+        assert!(fs::read(scene.at("image")).expect("an image") == scene.1, "{volumes}: the image is another");
+        fs::remove_file(scene.at("image")).expect("it was there");
+    }
 }
 
 /// The offset and length of each piece in a list, in order.
