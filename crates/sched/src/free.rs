@@ -95,12 +95,12 @@ impl Free {
         (self.plan.class, if own { Cause::Request } else { Cause::Slack })
     }
 
-    /// Wants these blocks.
+    /// From now on these blocks are wanted.
     pub(crate) fn want(&mut self, at: Extent) {
         self.plan.wanted.want(at.start, at.end());
     }
 
-    /// Wants them no more.
+    /// These blocks are wanted no more.
     pub(crate) fn forget(&mut self, at: Extent) {
         self.plan.wanted.remove_read(at);
     }

@@ -335,13 +335,14 @@ impl Turns {
             0 if !self.does_work(turn.rank, turn.class) => self.return_of(turn.class).is_some(),
             _ => self.ranks[at].shares.may(leaf, self.now),
         });
-        turn.used < self.slice(turn.class, turn.owed) && may
+        turn.used < self.slice(turn) && may
     }
 
-    /// How long a turn of a class lasts. What is owed to a floor keeps others waiting for no longer than need be.
-    fn slice(&self, class: u8, owed: bool) -> Span {
-        let writes = self.debts[usize::from(class)] > 0 || self.credits[usize::from(class)] > 0;
-        if writes && !owed { self.rules.slice_of_writer(class) } else { self.rules.slice(class) }
+    /// How long a turn lasts. What is owed to a floor keeps others waiting for no longer than need be.
+    fn slice(&self, turn: &Turn) -> Span {
+        let class = usize::from(turn.class);
+        let writes = self.debts[class] > 0 || self.credits[class] > 0;
+        if writes && !turn.owed { self.rules.slice_of_writer(turn.class) } else { self.rules.slice(turn.class) }
     }
 
     /// The class whose turn is over, if writes of it are in the device's buffer and none of a higher rank waits.
@@ -404,7 +405,7 @@ impl Turns {
             (self.ranks[at].rank, self.leaves.iter().position(|known| *known == leaf).unwrap_or(0) as u8);
         self.outbids += u64::from(owed && at > top);
         let same = self.turn.filter(|turn| !owed && (turn.rank, turn.class) == (rank, class));
-        let used = same.map(|turn| turn.used).filter(|used| *used < self.slice(class, owed));
+        let used = same.filter(|turn| turn.used < self.slice(turn)).map(|turn| turn.used);
         self.turn = Some(Turn { rank, class, owed, first: used.is_none(), used: used.unwrap_or(Span::ZERO) });
         (rank, class)
     }
