@@ -12,8 +12,10 @@ use block::Time;
 const SLICES: usize = 40;
 /// Fewer slices than this give no interval.
 const FEWEST: usize = 10;
-/// What a first autocorrelation is taken for at least and at most: that of so few slices is off by a fifth by chance.
-const LEAST_ALIKE: f64 = -0.2;
+/// What a first autocorrelation is taken for at least and at most: that of so few slices is off by a fifth by chance. The least is
+/// chosen by the table of `sim/tests/coverage`: where it is 0 the intervals of `satf` at depth 200 are too wide, at -0.2 those of a
+/// busy open `fcfs` too narrow.
+const LEAST_ALIKE: f64 = -0.1;
 const MOST_ALIKE: f64 = 0.9;
 /// Requests that end in the first slices.
 const FIRST: u64 = 32;
@@ -173,7 +175,7 @@ mod tests {
         let means = [1u128, 9, 1, 9, 1, 9, 1, 9, 1, 9, 1, 9];
         let plain = interval(&means.map(|it| it as f64)).unwrap();
         let of = Slices { each: 1, done: means.to_vec(), ..Slices::default() }.ci95_ns().unwrap();
-        assert!((of / plain - (0.8f64 / 1.2).sqrt()).abs() < 1e-9, "{of} of {plain}");
+        assert!((of / plain - (0.9f64 / 1.1).sqrt()).abs() < 1e-9, "{of} of {plain}");
     }
 
     #[test]
