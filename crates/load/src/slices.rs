@@ -124,6 +124,7 @@ fn correlation(values: &[f64]) -> f64 {
         return 0.0;
     }
     let found = neighbours / all;
+    // The bias is -(1 + 4 r) / n.
     found + (1.0 + 4.0 * found) / values.len() as f64
 }
 
