@@ -95,7 +95,7 @@ impl Free {
         (self.plan.class, if own { Cause::Request } else { Cause::Slack })
     }
 
-    /// From now on these blocks are wanted.
+    /// Adds blocks to what is wanted, for a read that may come back whenever.
     pub(crate) fn want(&mut self, at: Extent) {
         self.plan.wanted.want(at.start, at.end());
     }

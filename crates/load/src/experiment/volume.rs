@@ -39,7 +39,7 @@ config::keys! {
 enum ReadOrder {
     /// As the scheduler orders requests.
     Asked,
-    /// In any, whenever a piece of it is there.
+    /// As they come, whichever was asked for first.
     Any,
 }
 
