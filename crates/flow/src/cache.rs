@@ -53,13 +53,16 @@ pub(crate) struct BufferCache {
 }
 
 impl BufferCache {
-    /// A cache of so many frames, all clean, that were last used in no order: the machine has run for a while. What is
-    /// dirty is thereby all over the frames.
-    pub(crate) fn new(frames: u32, mut draw: Draw) -> BufferCache {
-        let mut order: Vec<u64> = (0..u64::from(frames)).collect();
-        for i in (1..order.len()).rev() {
-            order.swap(i, draw.below(i as u64 + 1) as usize);
+    /// A cache of so many frames, all clean. Pieces of so many frames were last used one after the other, the pieces in no order:
+    /// the machine has run for a while. The larger the pieces, the closer together lies what becomes dirty in a while, and the
+    /// more of it the daemon meets at once.
+    pub(crate) fn new(frames: u32, piece: u32, mut draw: Draw) -> BufferCache {
+        let (frames, piece) = (u64::from(frames), u64::from(piece.max(1)));
+        let mut pieces: Vec<u64> = (0..frames.div_ceil(piece)).collect();
+        for i in (1..pieces.len()).rev() {
+            pieces.swap(i, draw.below(i as u64 + 1) as usize);
         }
+        let order: Vec<u64> = (0..frames).map(|i| pieces[(i / piece) as usize] * piece + i % piece).collect();
         BufferCache::used_in(&order)
     }
 
@@ -71,7 +74,7 @@ impl BufferCache {
             by_page: BTreeMap::new(),
             clean: order.iter().copied().zip(0..).collect(),
             dirty: BTreeMap::new(),
-            uses: order.len() as u64,
+            uses: order.iter().max().map_or(0, |last| last + 1),
             hand: 0,
         }
     }
@@ -151,7 +154,7 @@ mod tests {
 
     #[test]
     fn the_least_recently_used_clean_frame_goes_first_and_a_dirty_one_stays() {
-        let mut cache = BufferCache::new(3, Draw::new(1, 0));
+        let mut cache = BufferCache::new(3, 1, Draw::new(1, 0));
         for page in 10..13 {
             let FrameRoom::Frame(frame, false) = cache.room() else { panic!("there is room") };
             cache.assign(frame, page, if page == 10 { Content::Dirty } else { Content::Clean });
@@ -166,7 +169,7 @@ mod tests {
 
     #[test]
     fn without_a_clean_frame_the_oldest_dirty_one_has_to_be_written() {
-        let mut cache = BufferCache::new(2, Draw::new(1, 0));
+        let mut cache = BufferCache::new(2, 1, Draw::new(1, 0));
         for page in 0..2 {
             let FrameRoom::Frame(frame, _) = cache.room() else { panic!("there is room") };
             cache.assign(frame, page, Content::Dirty);
@@ -181,7 +184,7 @@ mod tests {
 
     #[test]
     fn a_sweep_meets_every_frame_once_in_so_many_parts() {
-        let mut cache = BufferCache::new(100, Draw::new(1, 0));
+        let mut cache = BufferCache::new(100, 1, Draw::new(1, 0));
         for page in 0..100 {
             let FrameRoom::Frame(frame, _) = cache.room() else { panic!("there is room") };
             cache.assign(frame, page, Content::Dirty);
@@ -189,5 +192,23 @@ mod tests {
         let mut met: Vec<u32> = (0..10).flat_map(|_| cache.sweep(10)).collect();
         met.sort_unstable();
         assert_eq!(met, (0..100).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn frames_of_a_piece_are_given_up_one_after_the_other_and_each_frame_once() {
+        for (frames, piece) in [(100, 1), (100, 100), (100, 8), (7, 100)] {
+            let mut cache = BufferCache::new(frames, piece, Draw::new(1, 0));
+            let mut given = Vec::new();
+            for page in 0..u64::from(frames) {
+                let FrameRoom::Frame(frame, _) = cache.room() else { panic!("there is room") };
+                cache.assign(frame, page, Content::Dirty);
+                given.push(frame);
+            }
+            let follow = given.windows(2).filter(|pair| pair[1] == pair[0] + 1).count();
+            let pieces = frames.div_ceil(piece) as usize;
+            assert!(follow + pieces >= given.len() && (piece > 1 || follow < 10), "{frames}, {piece}: {given:?}");
+            given.sort_unstable();
+            assert_eq!(given, (0..frames).collect::<Vec<_>>());
+        }
     }
 }

@@ -95,7 +95,7 @@ impl ProcessSystem {
             named: BTreeMap::new(),
             sleepers: BTreeSet::new(),
             signals: BTreeMap::new(),
-            cache: BufferCache::new(plan.cache, Draw::new(seed, u64::MAX)),
+            cache: BufferCache::new(plan.cache, plan.cache_piece, Draw::new(seed, u64::MAX)),
             classes,
             outbox: VecDeque::new(),
             tick: Time::ZERO + plan.clock,

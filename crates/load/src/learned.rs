@@ -82,6 +82,7 @@ fn of(document: &Document) -> Result<Learned, BadInput> {
             time: section.span("time")?.unwrap_or(Span::ZERO),
             interpolated: section.share("interpolated")?.unwrap_or(0.0),
             coarse: section.share("coarse")?.unwrap_or(0.0),
+            ..ProbeEffort::default()
         };
         section.close()?;
     }

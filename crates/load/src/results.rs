@@ -232,6 +232,19 @@ pub struct Learned {
     pub interpolated_fraction: f64,
     /// Share of all distances of which only what others like them take is known.
     pub coarse_fraction: f64,
+    /// Of interpolated distances that were tried, the share that is as near to its line as the check allows; not there where
+    /// none were.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lines_true_fraction: Option<f64>,
+    /// How far they are off, on average, as a share of their time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line_error: Option<f64>,
+    /// The samples of the distance that was to be shown, ms, shortest first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub shown_ms: Vec<f64>,
+    /// Their mean, ms.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shown_mean_ms: Option<f64>,
     /// Probes in idle time, whose time is background; not there where there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_probes: Option<u64>,

@@ -21,7 +21,7 @@ pub fn choose(files: &[TargetFile], words: &[String]) -> Result<Vec<(usize, usiz
 }
 
 /// Whether an id is this word, or goes on after it with a dot.
-fn begins(id: &str, word: &str) -> bool {
+pub(crate) fn begins(id: &str, word: &str) -> bool {
     id.strip_prefix(word).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }
 

@@ -60,12 +60,20 @@ impl TargetFile {
     /// # Errors
     /// Bad input with file, line and mend.
     pub fn parse(id: &str, text: &str, length: RunLength) -> Result<TargetFile, BadInput> {
+        TargetFile::parse_changed(id, text, length, &[])
+    }
+
+    /// The same with changes, `KEY=VALUE`, in all of its experiments.
+    ///
+    /// # Errors
+    /// Bad input with file, line and mend.
+    pub fn parse_changed(id: &str, text: &str, length: RunLength, changes: &[String]) -> Result<TargetFile, BadInput> {
         let name = format!("reproduce/{id}.toml");
         let document = Document::parse(&name, text)?;
         let root = document.root();
         let title = root.need("title", root.string("title")?)?;
         let source = root.need("source", root.string("source")?)?;
-        let experiments = experiments(&root, &name, length)?;
+        let experiments = experiments(&root, &name, length, changes)?;
         let timelines = root.sections("timeline")?;
         let timelines =
             timelines.iter().map(|section| timeline::read(section, &experiments)).collect::<Result<_, _>>()?;
@@ -119,14 +127,21 @@ impl TargetFile {
     }
 }
 
-fn experiments(root: &Section, file: &str, length: RunLength) -> Result<Vec<FileExperiment>, BadInput> {
+fn experiments(
+    root: &Section,
+    file: &str,
+    length: RunLength,
+    changes: &[String],
+) -> Result<Vec<FileExperiment>, BadInput> {
     let Some(section) = root.section("experiment")? else { return Ok(Vec::new()) };
     let longer = root.section("full")?;
     let mut experiments = Vec::new();
     for name in section.keys() {
         let Some(document) = section.document(name)? else { continue };
-        let sets = longer.as_ref().map_or(Ok(None), |longer| longer.strings(name))?.unwrap_or_default();
-        let cases = experiment::of(document, file, if length == RunLength::Full { &sets } else { &[] })?;
+        let longer = longer.as_ref().map_or(Ok(None), |longer| longer.strings(name))?.unwrap_or_default();
+        let mut sets = if length == RunLength::Full { longer } else { Vec::new() };
+        sets.extend_from_slice(changes);
+        let cases = experiment::of(document, file, &sets)?;
         experiments.push(FileExperiment { name: name.into(), cases });
     }
     if let Some(longer) = longer {

@@ -1,5 +1,6 @@
 //! The published results that ship with the project: the files under `reproduce/`.
 
+use crate::choice::begins;
 use crate::file::{RunLength, TargetFile};
 use block::BadInput;
 
@@ -17,4 +18,16 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 /// A file that is wrong, with line and mend.
 pub fn all(length: RunLength) -> Result<Vec<TargetFile>, BadInput> {
     FILES.iter().map(|(id, text)| TargetFile::parse(id, text, length)).collect()
+}
+
+/// The same, with changes, `KEY=VALUE`, in the experiments of the files in which these words choose targets; without words, of
+/// all.
+///
+/// # Errors
+/// A file that is wrong, or a change that does not fit it, with line and mend.
+pub fn changed(length: RunLength, words: &[String], changes: &[String]) -> Result<Vec<TargetFile>, BadInput> {
+    let chosen = |id: &str| words.is_empty() || words.iter().any(|word| begins(id, word) || begins(word, id));
+    let read =
+        |(id, text): &(&str, &str)| TargetFile::parse_changed(id, text, length, if chosen(id) { changes } else { &[] });
+    FILES.iter().map(read).collect()
 }

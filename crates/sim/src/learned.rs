@@ -127,6 +127,12 @@ fn tell(learned: &Learned, kept: &mut results::Learned, notes: &mut Vec<String>)
     let effort = learned.effort;
     (kept.probes, kept.probing_seconds) = (effort.commands, effort.time.as_secs());
     (kept.interpolated_fraction, kept.coarse_fraction) = (effort.interpolated, effort.coarse);
+    let tried = effort.line_error > 0.0;
+    (kept.lines_true_fraction, kept.line_error) =
+        (tried.then_some(effort.lines_true), tried.then_some(effort.line_error));
+    kept.shown_ms = learned.shown.iter().map(|time| time.as_ms()).collect();
+    let sum: f64 = kept.shown_ms.iter().sum();
+    kept.shown_mean_ms = (!kept.shown_ms.is_empty()).then(|| sum / kept.shown_ms.len() as f64);
     notes.push(format!(
         "learned before from {} commands, {:.0} s of the device: {} distances in {:.0} KiB, {:.1} % interpolated, {:.1} % \
          only coarsely known",

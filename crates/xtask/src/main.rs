@@ -3,6 +3,7 @@
 mod budget;
 mod docs;
 mod mutate;
+mod search;
 #[allow(dead_code, reason = "compiled into the instrumented copy")]
 mod switch;
 mod test;
@@ -27,7 +28,11 @@ cargo xtask budget [OPTIONS]
   --files           Say what each file of the source spends; nothing is compared
 
 cargo xtask docs [--check]
-  Writes the pages of figures, docs/validation.md, docs/performance.md and the picture of README, or says which are stale
+  Writes the pages of figures, docs/validation.md, docs/papers.md, docs/performance.md and the picture of README, or says
+  which are stale
+
+cargo xtask search NAME [--neighbours]
+  Searches parameters that a paper does not print by all that it prints, as reproduce/search/NAME.toml says
 
 cargo xtask mutate [OPTIONS]
   Plants bugs and says which of them the tests find
@@ -52,6 +57,7 @@ fn main() -> ExitCode {
         Some(("mutate", rest)) => options(rest).and_then(|options| mutate::run(&options)),
         Some(("budget", rest)) => parse_budget(rest).and_then(|options| budget::run(&mutate::root(), &options)),
         Some(("docs", rest)) => docs::run(&mutate::root(), rest),
+        Some(("search", rest)) => search::run(&mutate::root(), rest),
         Some(("test", rest)) => test::run(&mutate::root(), rest),
         Some(("tolerances", rest)) => test::tolerances(&mutate::root(), rest),
         Some(("words", rest)) => words::run(&mutate::root(), rest),

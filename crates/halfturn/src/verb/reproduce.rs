@@ -26,6 +26,7 @@ const SEEDS: u32 = 10;
   halfturn reproduce vio.table2
   halfturn reproduce vio.table1 vio.table3 --report tables.html
   halfturn reproduce praid.fig20 --seeds 10
+  halfturn reproduce pfm.table3 --set system.slice=100ms
   halfturn reproduce --full --format json")]
 pub struct Reproduce {
     /// The targets: an id that --list shows, or the beginning of several ids up to a dot (vio, vio.table2) [default:
@@ -41,6 +42,9 @@ pub struct Reproduce {
     /// How many seeds to run each experiment under, so that chance shows in the verdicts [default: 1, with --full 10]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     seeds: Option<u32>,
+    /// Change a key in all experiments of the files that are chosen, as `simulate --set` does; may be repeated
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
     /// `table` for people, `json` for programs
     #[arg(long, value_enum, default_value = "table")]
     format: OutputFormat,
@@ -51,7 +55,7 @@ pub struct Reproduce {
 
 pub fn run(arguments: &Reproduce) -> Result<(), VerbFailure> {
     let length = if arguments.full { RunLength::Full } else { RunLength::Quick };
-    let files = published::all(length)?;
+    let files = published::changed(length, &arguments.ids, &arguments.set)?;
     let chosen = published::choose(&files, &arguments.ids)?;
     if arguments.list {
         let targets = chosen.iter().map(|(file, target)| &files[*file].targets[*target]);

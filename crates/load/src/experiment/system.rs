@@ -37,6 +37,9 @@ config::keys! {
     FAIR: bool = bool("fair").else_told("false");
     /// Size of the buffer cache, which holds pages of 4 KiB.
     CACHE: u64 = size("cache").else_told("32MiB");
+    /// Size of the pieces of the cache that were used one page after the other before the machine is started, the pieces in no order.
+    /// The larger they are, the more dirty pages lie together, and the more are written out at once.
+    CACHE_PIECE: u64 = size("cache_piece").else_told("4KiB: pages were used in no order");
     /// How often dirty pages are written out.
     FLUSH_EVERY: Span = span("flush_every").else_told("1s");
     /// Which share of the cache is written out then: one of this many parts.
@@ -68,6 +71,8 @@ pub struct SystemPlan {
     pub fair: bool,
     /// Pages of the buffer cache.
     pub cache: u32,
+    /// Pages of a piece that was used in order before the machine is started.
+    pub cache_piece: u32,
     /// How often dirty pages are written out.
     pub flush_every: Span,
     /// What share of the cache is looked at then: one of so many parts.
@@ -88,6 +93,7 @@ impl SystemPlan {
         preempt_on_wake: true,
         fair: false,
         cache: 8192,
+        cache_piece: 1,
         flush_every: Span(1_000_000_000),
         flush_parts: 60,
     };
@@ -147,6 +153,7 @@ pub(super) fn read(root: &Section, workloads: &[Workload]) -> Result<SystemPlan,
         preempt_on_wake: section.get(&PREEMPT_ON_WAKE)?.unwrap_or(preset.preempt_on_wake),
         fair: section.get(&FAIR)?.unwrap_or(preset.fair),
         cache: cache(&section)?.unwrap_or(preset.cache),
+        cache_piece: piece(&section)?.unwrap_or(preset.cache_piece),
         flush_every: time(&FLUSH_EVERY, preset.flush_every)?,
         flush_parts: section.get(&FLUSH_PARTS)?.unwrap_or(preset.flush_parts),
     };
@@ -169,4 +176,15 @@ fn cache(section: &Section) -> Result<Option<u32>, BadInput> {
         return Err(section.error(CACHE.name(), what, "give from 64KiB up to 64GiB"));
     }
     Ok(Some(pages as u32))
+}
+
+/// Pages of a piece of the cache, where the file says.
+fn piece(section: &Section) -> Result<Option<u32>, BadInput> {
+    let Some(blocks) = section.get(&CACHE_PIECE)? else { return Ok(None) };
+    let pages = blocks / u64::from(PAGE);
+    if pages == 0 {
+        let what = "a piece of the cache is less than a page";
+        return Err(section.error(CACHE_PIECE.name(), what, "give 4KiB or more"));
+    }
+    Ok(Some(pages.min(MOST_PAGES) as u32))
 }

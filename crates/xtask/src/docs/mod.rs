@@ -1,6 +1,7 @@
 //! Writes the pages of figures: what is simulated beside what was measured and published, what a command costs, the picture of
 //! README. With `--check` nothing is written, and what is stale is named.
 
+mod papers;
 mod picture;
 mod validation;
 
@@ -10,14 +11,14 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// The program whose figures they are, and where it runs.
-struct Program {
+pub(crate) struct Program {
     path: PathBuf,
     root: PathBuf,
 }
 
 impl Program {
     /// Builds it: quick to run where pages are written, quick to build, as tests have it, where they are checked.
-    fn build(root: &Path, check: bool) -> Result<Program, String> {
+    pub(crate) fn build(root: &Path, check: bool) -> Result<Program, String> {
         let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
         let (flags, profile): (&[&str], _) = if check { (&[], "debug") } else { (&["--release"], "release") };
         let mut command = Command::new(cargo);
@@ -30,8 +31,14 @@ impl Program {
 
     /// What it prints as JSON for this command line.
     fn json(&self, line: &str) -> Result<Value, String> {
-        let arguments = line.split_whitespace().skip(1).chain(["--format", "json"]);
-        let out = Command::new(&self.path).args(arguments).current_dir(&self.root).output();
+        let arguments: Vec<String> = line.split_whitespace().skip(1).map(str::to_owned).collect();
+        self.json_of(&arguments)
+    }
+
+    /// What it prints as JSON for these arguments.
+    pub(crate) fn json_of(&self, arguments: &[String]) -> Result<Value, String> {
+        let line = arguments.join(" ");
+        let out = Command::new(&self.path).args(arguments).args(["--format", "json"]).current_dir(&self.root).output();
         let out = out.map_err(|error| format!("{line}: {error}"))?;
         serde_json::from_slice(&out.stdout)
             .map_err(|_| format!("{line}: no JSON\n{}", String::from_utf8_lossy(&out.stderr)))
@@ -60,8 +67,16 @@ pub fn run(root: &Path, arguments: &[String]) -> Result<bool, String> {
         }
     }
     match check {
-        true => stale.extend(validation::stale(&program, &read(root, validation::PAGE)?)?),
-        false => write(root, validation::PAGE, &validation::page(&program)?)?,
+        true => {
+            let listed = program.json(&format!("{} --list", validation::PUBLISHED))?;
+            stale.extend(validation::stale(&program, &listed, &read(root, validation::PAGE)?)?);
+            stale.extend(papers::stale(&read(root, papers::SAID)?, &listed, &read(root, papers::PAGE)?)?);
+        }
+        false => {
+            let reproduced = program.json(validation::PUBLISHED)?;
+            write(root, validation::PAGE, &validation::page(&program, &reproduced)?)?;
+            write(root, papers::PAGE, &papers::page(&read(root, papers::SAID)?, &reproduced)?)?;
+        }
     }
     stale.iter().for_each(|what| println!("{what} is stale\n  mend: cargo xtask docs"));
     Ok(stale.is_empty())

@@ -34,6 +34,8 @@ pub struct Learned {
     pub(super) reach: i32,
     /// The commands that probing took.
     pub effort: ProbeEffort,
+    /// The samples of the distance that was to be shown, shortest first.
+    pub shown: Vec<Span>,
 }
 
 impl Learned {
@@ -53,6 +55,7 @@ impl Learned {
             blocks,
             reach,
             effort: prober.effort,
+            shown: prober.shown,
         }
     }
 
@@ -75,7 +78,7 @@ impl Learned {
         let reach = points.last().map_or(0, |point| point.distance);
         let mut table = Table::of(&points);
         table.draw(Some(smooth.curve(0.0)));
-        Learned { grain, table, smooth, spread: Arc::default(), blocks, reach, effort }
+        Learned { grain, table, smooth, spread: Arc::default(), blocks, reach, effort, shown: Vec::new() }
     }
 
     /// What is known, in ascending order of distance.

@@ -32,7 +32,7 @@ mod tests;
 
 pub use idle::Idle;
 pub use learned::{Known, Learned};
-pub use probe::{ProbeEffort, Probing};
+pub use probe::{LineCheck, ProbeEffort, Probing};
 pub use settings::{Before, Settings, keys};
 
 use super::{Knowledge, Manual, Predictor, Recipe, Tells, UNKNOWN};
@@ -227,6 +227,7 @@ impl Mimic {
             blocks,
             reach: i32::MAX,
             effort: ProbeEffort::default(),
+            shown: Vec::new(),
         };
         Mimic::knowing(&nothing, learning)
     }

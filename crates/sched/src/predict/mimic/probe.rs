@@ -28,6 +28,14 @@ pub struct Probing {
     pub grain: u32,
     /// Blocks a probe reads.
     pub blocks: u32,
+    /// The part of the device that is probed: its first block, and the first after it.
+    pub within: (u64, u64),
+    /// What a line has to pass; the progressive rule of 002 Table 2 where there is none.
+    pub check: Option<LineCheck>,
+    /// How many interpolated distances are tried once all is learned, to tell how true the lines are.
+    pub lines_tried: u32,
+    /// A distance in blocks of which all samples are kept.
+    pub shown: Option<u64>,
     /// Distances kept at most.
     pub most: usize,
     /// The seed of the places tried.
@@ -45,10 +53,23 @@ impl Default for Probing {
             reach: 0,
             grain: super::FINEST,
             blocks: 2,
+            within: (0, u64::MAX),
+            check: None,
+            lines_tried: 0,
+            shown: None,
             most: super::points(1 << 20),
             seed: 1,
         }
     }
+}
+
+/// What a line between two distances has to pass to stand for those in between (002 §5.3).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LineCheck {
+    /// Distances in between that are tried.
+    pub points: usize,
+    /// How far off the line each may be, as a share of its time.
+    pub error: f32,
 }
 
 /// What it took to learn a device.
@@ -62,6 +83,10 @@ pub struct ProbeEffort {
     pub interpolated: f64,
     /// Share of the distances for which memory did not suffice: only their mean is known.
     pub coarse: f64,
+    /// Of interpolated distances that were tried, the share that is as near to its line as the check allows.
+    pub lines_true: f64,
+    /// How far they are off, on average, as a share of their time.
+    pub line_error: f64,
 }
 
 /// A device being tried.
@@ -75,6 +100,8 @@ pub(super) struct Prober<'a> {
     pub(super) spread: BTreeMap<i32, [f32; SPREAD]>,
     pub(super) effort: ProbeEffort,
     pub(super) smooth: Smooth,
+    /// The samples of the distance that is to be shown, shortest first.
+    pub(super) shown: Vec<Span>,
     began: Time,
 }
 
@@ -109,14 +136,15 @@ impl<'a> Prober<'a> {
             spread: BTreeMap::new(),
             effort: ProbeEffort::default(),
             smooth: Smooth::default(),
+            shown: Vec::new(),
             began,
         }
     }
 
     /// Learns all distances within reach.
     pub(super) fn learn(&mut self, tell: &mut dyn FnMut(f64)) -> Table {
-        let blocks = self.device.caps().blocks;
-        let room = blocks.saturating_sub(2 * u64::from(self.how.blocks)).max(1);
+        let (from, end) = self.part();
+        let room = (end - from).saturating_sub(2 * u64::from(self.how.blocks)).max(1);
         let reach = self.grain.of(if self.how.reach == 0 { room } else { self.how.reach.min(room) } as i64);
         if self.how.smooth {
             let dice = &mut self.dice;
@@ -126,8 +154,52 @@ impl<'a> Prober<'a> {
             }
         }
         let table = if self.how.interpolate { self.by_lines(reach, tell) } else { self.one_by_one(reach, tell) };
+        self.try_lines(&table);
+        self.show();
         self.effort.time = self.device.now().since(self.began);
         table
+    }
+
+    /// The part of the device that is probed.
+    fn part(&self) -> (u64, u64) {
+        let blocks = self.device.caps().blocks;
+        let (from, end) = self.how.within;
+        (from.min(blocks), end.min(blocks))
+    }
+
+    /// Tries interpolated distances, drawn from all of them, and notes how far off their lines they are.
+    fn try_lines(&mut self, table: &Table) {
+        let ends: Vec<Point> = table.points().collect();
+        let lines: Vec<(Point, Point)> =
+            ends.windows(2).filter(|ends| ends[0].leads()).map(|ends| (ends[0], ends[1])).collect();
+        let inside = |(left, right): &(Point, Point)| (right.distance - left.distance - 1).max(0) as u64;
+        let all: u64 = lines.iter().map(inside).sum();
+        let tried = if all == 0 { 0 } else { self.how.lines_tried };
+        let allowed = self.how.check.map_or(LOOSEST.1, |check| check.error);
+        for _ in 0..tried {
+            let mut place = self.dice.next_u64() % all;
+            let mut line = lines.iter();
+            let Some((left, right)) = line.find(|line| {
+                let found = place < inside(line);
+                place -= if found { 0 } else { inside(line) };
+                found
+            }) else {
+                break;
+            };
+            let probe = self.attempt(left.distance + 1 + place as i32);
+            let off = ((probe.time - between(*left, *right, probe.distance)) / probe.time).abs();
+            self.effort.lines_true += f64::from(u8::from(off <= allowed)) / f64::from(tried);
+            self.effort.line_error += f64::from(off) / f64::from(tried);
+        }
+    }
+
+    /// Keeps all samples of the distance that is to be shown, shortest first.
+    fn show(&mut self) {
+        let Some(blocks) = self.how.shown else { return };
+        let distance = self.grain.of(i64::try_from(blocks).unwrap_or(i64::MAX));
+        let samples: Vec<Span> = (0..self.how.samples).filter_map(|_| self.sample(distance)).collect();
+        self.shown = samples;
+        self.shown.sort_unstable();
     }
 
     fn one_by_one(&mut self, reach: i32, tell: &mut dyn FnMut(f64)) -> Table {
@@ -188,7 +260,10 @@ impl<'a> Prober<'a> {
     fn check(&mut self, left: TriedProbe, right: TriedProbe) -> (Vec<TriedProbe>, bool) {
         let inside = i64::from(right.distance) - i64::from(left.distance) - 1;
         let mut checked: Vec<TriedProbe> = Vec::new();
-        for (count, allowed) in ALLOWED {
+        let fixed = self.how.check.map(|check| [(check.points, check.error)]);
+        let checks: &[(usize, f32)] = fixed.as_ref().map_or(&ALLOWED, |fixed| fixed);
+        let loosest = checks[checks.len() - 1];
+        for (count, allowed) in checks.iter().copied() {
             let count = count.min(inside as usize);
             while checked.len() < count {
                 let offset = (self.dice.next_u64() % inside as u64) as i64;
@@ -198,13 +273,13 @@ impl<'a> Prober<'a> {
                 }
             }
             let off = |tried: &TriedProbe| tried.time - between(left.end(), right.end(), tried.distance);
-            let last = count == inside as usize || count == LOOSEST.0;
+            let last = count == inside as usize || count == loosest.0;
             let told = if self.how.smooth {
                 by_chance(&checked, &off, last)
             } else {
                 let most = checked.iter().map(|tried| (off(tried) / tried.time).abs()).fold(0.0, f32::max);
                 // No number of points more mends what one has shown.
-                if most <= allowed { Some(true) } else { (last || most > LOOSEST.1).then_some(false) }
+                if most <= allowed { Some(true) } else { (last || most > loosest.1).then_some(false) }
             };
             if let Some(line) = told {
                 checked.sort_unstable_by_key(|tried| tried.distance);
@@ -243,9 +318,10 @@ impl<'a> Prober<'a> {
 
     /// The time of a read so far from the end of another, at a random place.
     fn sample(&mut self, distance: i32) -> Option<Span> {
-        let (blocks, length) = (self.device.caps().blocks as i64, i64::from(self.how.blocks));
+        let ((from, end), length) = (self.part(), i64::from(self.how.blocks));
         let step = self.grain.blocks(distance);
-        let start = place(blocks, length, step, &mut |below| self.dice.next_u64() % below)?;
+        let start = place((end - from) as i64, length, step, &mut |below| self.dice.next_u64() % below)?;
+        let start = start + from as i64;
         self.read(start)?;
         self.read(start + length + step)
     }

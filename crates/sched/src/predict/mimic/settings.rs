@@ -1,6 +1,6 @@
 //! `[scheduler.mimic]`: how the Disk Mimic learns the device.
 
-use super::{DistanceSummary, Idle, Learning, Probing, points};
+use super::{DistanceSummary, Idle, Learning, LineCheck, Probing, points};
 use crate::policy::{BaseOrder, Learn};
 use block::{BLOCK_BYTES, BadInput, Span};
 use config::{NamedBy, Section, Word, Words};
@@ -67,6 +67,14 @@ config::keys! {
     SMOOTH: bool = bool("smooth").usually("true");
     /// Whether a line between two distances stands for those in between.
     INTERPOLATE: bool = bool("interpolate").usually("true");
+    /// Of `off-line`: how many distances between two are checked before the line between these stands for the rest.
+    CHECK_POINTS: u32 = within("check_points", 1, 1000).else_told("1, 2, 3, 4, 5, 10, as long as they allow it (The Disk Mimic, Table 2)");
+    /// Of `off-line` and not `smooth`: how far from the line each of `check_points` may be, as a share of its time.
+    ALLOWED_ERROR: f64 = share("allowed_error").else_told("0.01, 0.02, 0.05, 0.1, 0.15, 0.2, by how many are checked");
+    /// Of `off-line`: how many interpolated distances are probed afterwards, so that results tell how true the lines are.
+    LINES_TRIED: u32 = within("lines_tried", 0, 1_000_000).usually("0");
+    /// Of `off-line`: a distance whose samples are all among the results.
+    SHOWN: u64 = size("shown").else_told("none");
     /// What stands for the probed times of one distance.
     SUMMARY: DistanceSummary = word("summary").usually("mean");
     /// How often each distance is probed.
@@ -76,6 +84,10 @@ config::keys! {
     /// Where it learns in use: after so long without a request, the distances that will be asked about and of which least is
     /// known are probed, one read at a time, until each has `samples`. What probes read takes room in the drive's cache.
     PROBE_AFTER: Span = span("probe_after").else_told("never");
+    /// Where the part of the drive begins that is probed.
+    PROBE_FROM: u64 = size("probe_from").usually("0B");
+    /// Where that part ends.
+    PROBE_TO: u64 = size("probe_to").else_told("the end of the drive");
     /// The farthest distance that is probed.
     REACH: u64 = size("reach").else_told("the whole drive");
     /// Distances closer together than this count as one.
@@ -173,10 +185,18 @@ fn read(section: &Section, folder: &Path) -> Result<Settings, BadInput> {
         most,
         reach: section.get(&REACH)?.unwrap_or(known.reach),
         blocks: section.value(&PROBE)?.min(u64::from(u32::MAX)) as u32,
+        check: check(section, (interpolate, smooth))?,
+        within: (section.value(&PROBE_FROM)?, section.get(&PROBE_TO)?.unwrap_or(known.within.1)),
+        lines_tried: section.value(&LINES_TRIED)?,
+        shown: section.get(&SHOWN)?,
         ..known
     };
     if !(1..=2048).contains(&probing.blocks) {
         return Err(section.error("probe", "a probe reads from one block up to 1 MiB", "1KiB is what the paper took"));
+    }
+    let (from, to) = probing.within;
+    if from.saturating_add(4 * u64::from(probing.blocks)) > to {
+        return Err(section.error("probe_to", "two probes do not fit in the part that is probed", "let it end later"));
     }
     let idle = section.get(&PROBE_AFTER)?.map(|after| Idle {
         after,
@@ -207,4 +227,23 @@ fn read(section: &Section, folder: &Path) -> Result<Settings, BadInput> {
     };
     section.close()?;
     Ok(choice)
+}
+
+/// What a line has to pass, where the file says: so many distances checked, and how far each may be off.
+fn check(section: &Section, (interpolate, smooth): (bool, bool)) -> Result<Option<LineCheck>, BadInput> {
+    let (points, error) = (section.get(&CHECK_POINTS)?, section.get(&ALLOWED_ERROR)?);
+    if (points.is_some() || error.is_some()) && (!interpolate || smooth) {
+        let what =
+            "a line is checked by `check_points` and `allowed_error` where `interpolate` is on and `smooth` is off";
+        let key = if points.is_some() { "check_points" } else { "allowed_error" };
+        return Err(section.error(key, what, "write `smooth = false`, or take it out"));
+    }
+    match (points, error) {
+        (None, None) => Ok(None),
+        (Some(points), Some(error)) => Ok(Some(LineCheck { points: points as usize, error: error as f32 })),
+        (points, _) => {
+            let key = if points.is_some() { "check_points" } else { "allowed_error" };
+            Err(section.error(key, "`check_points` and `allowed_error` are of one check", "give both"))
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use super::point::Point;
 use super::smooth::Smooth;
 use super::table::Table;
-use super::{DistanceSummary, Known, Learned, Learning, Mimic, Probing};
+use super::{DistanceSummary, Known, Learned, Learning, LineCheck, Mimic, Probing};
 use crate::predict::{Predictor, UNKNOWN};
 use block::{Caps, Command, Device, Direction, Extent, Lbn, Outcome, Place, Tag, Time, Verb};
 use proptest::prelude::*;
@@ -116,6 +116,8 @@ struct Ruler {
     arm: u64,
     pending: Option<(Tag, Time)>,
     times: u64,
+    /// Distances so far apart take the same.
+    tooth: u64,
 }
 
 impl Device for Ruler {
@@ -128,7 +130,7 @@ impl Device for Ruler {
     }
 
     fn issue(&mut self, tag: Tag, command: Command) -> Time {
-        let time = 2_000_000 + self.arm.abs_diff(command.at.start.0) * 1000;
+        let time = 2_000_000 + self.arm.abs_diff(command.at.start.0) % self.tooth * 1000;
         self.arm = command.at.end().0;
         self.pending = Some((tag, Time(self.now.0 + time * self.times)));
         self.now
@@ -142,7 +144,7 @@ impl Device for Ruler {
 }
 
 fn ruler(times: u64) -> Ruler {
-    Ruler { now: Time::ZERO, arm: 0, pending: None, times }
+    Ruler { now: Time::ZERO, arm: 0, pending: None, times, tooth: u64::MAX }
 }
 
 #[test]
@@ -156,6 +158,64 @@ fn probes_find_what_a_distance_takes_and_where_lines_are() {
             assert!(time.abs_diff(wanted) < wanted / 50 + 3000, "{distance}: {time}, not {wanted}");
         }
     }
+}
+
+/// A ruler that notes the least and the last block it was asked for.
+struct NotedRuler(Ruler, (u64, u64));
+
+impl Device for NotedRuler {
+    fn caps(&self) -> Caps {
+        self.0.caps()
+    }
+
+    fn now(&self) -> Time {
+        self.0.now()
+    }
+
+    fn issue(&mut self, tag: Tag, command: Command) -> Time {
+        let (least, last) = self.1;
+        self.1 = (least.min(command.at.start.0), last.max(command.at.end().0));
+        self.0.issue(tag, command)
+    }
+
+    fn next(&mut self, until: Time) -> Option<(Time, Tag, Outcome)> {
+        self.0.next(until)
+    }
+}
+
+#[test]
+fn probes_stay_in_the_part_they_are_to_learn_and_try_all_of_it() {
+    let mut device = NotedRuler(ruler(1), (u64::MAX, 0));
+    let how = Probing { within: (5000, 9000), ..Probing::default() };
+    let learned = Learned::by_probing(&mut device, &how, &mut |_| ());
+    let (least, last) = device.1;
+    assert!((5000..5008).contains(&least) && (8992..=9000).contains(&last), "{least}..{last}");
+    let reach = learned.distances().map(|known| known.distance).max();
+    assert!(reach.is_some_and(|reach| (3900..4000).contains(&reach)), "{reach:?}: no farther than the part is long");
+}
+
+#[test]
+fn a_distance_that_is_shown_has_all_its_samples_in_order() {
+    let how = Probing { shown: Some(640), samples: 25, ..Probing::default() };
+    let learned = Learned::by_probing(&mut ruler(1), &how, &mut |_| ());
+    assert_eq!(learned.shown.len(), 25);
+    assert!(learned.shown.is_sorted() && learned.shown[0] == learned.shown[24], "a ruler knows distance only");
+    assert_eq!(learned.shown[0].0, 2_640_000);
+    let none = Learned::by_probing(&mut ruler(1), &Probing::default(), &mut |_| ());
+    assert!(none.shown.is_empty());
+}
+
+#[test]
+fn a_stricter_check_of_lines_keeps_more_distances_and_lines_that_are_tried_are_true() {
+    let learn = |points, error| {
+        let check = Some(LineCheck { points, error });
+        let how = Probing { check, smooth: false, lines_tried: 200, ..Probing::default() };
+        Learned::by_probing(&mut Ruler { tooth: 50_000, ..ruler(1) }, &how, &mut |_| ())
+    };
+    let (loose, strict) = (learn(1, 0.5), learn(10, 0.001));
+    assert!(loose.len() < strict.len(), "{} and {}", loose.len(), strict.len());
+    assert!(strict.effort.line_error < 0.01, "{:?}", strict.effort);
+    assert!(loose.effort.line_error > strict.effort.line_error, "{:?}", loose.effort);
 }
 
 #[test]
