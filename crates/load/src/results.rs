@@ -242,7 +242,7 @@ pub struct Learned {
     /// The samples of the distance that was to be shown, ms, shortest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub shown_ms: Vec<f64>,
-    /// Their mean, ms.
+    /// The mean of the samples of that distance, ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shown_mean_ms: Option<f64>,
     /// Probes in idle time, whose time is background; not there where there are none.
