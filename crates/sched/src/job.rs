@@ -115,12 +115,6 @@ impl<S: Copy> Jobs<S> {
         self.slots.iter().map(|(slot, job)| (JobId(slot), job))
     }
 
-    /// Whether the slot still holds the job with this sequence number, waiting with the policy.
-    #[must_use]
-    pub fn is_queued(&self, id: JobId, sequence: u64) -> bool {
-        self.get(id).is_some_and(|job| job.sequence == sequence && job.state == JobState::Queued)
-    }
-
     pub(crate) fn get_mut(&mut self, id: JobId) -> Option<&mut Job<S>> {
         self.slots.get_mut(id.0)
     }

@@ -140,12 +140,6 @@ impl<T: Copy> Leaf<T> {
         entry
     }
 
-    fn sort_by_bias(&mut self) {
-        let all = self.clone();
-        self.len = 0;
-        (0..all.len).for_each(|i| self.push_by_bias(all.entry(i)));
-    }
-
     /// The first entry whose key is `key` or more.
     #[inline]
     fn at_or_after(&self, key: u64) -> Option<usize> {
@@ -164,17 +158,19 @@ impl<T: Copy> Leaf<T> {
         found
     }
 
-    /// Gives the upper half, its first entry first.
-    fn split(&mut self) -> Leaf<T> {
-        let mut places: [usize; LEAF] = std::array::from_fn(|i| i);
-        places[..self.len].sort_unstable_by_key(|i| self.order(*i));
-        let (kept, moved) = places[..self.len].split_at(self.len / 2);
-        let mut lower = Leaf::new(self.entry(kept[0]));
-        kept[1..].iter().for_each(|i| lower.push(self.entry(*i)));
-        let mut upper = Leaf::new(self.entry(moved[0]));
-        moved[1..].iter().for_each(|i| upper.push(self.entry(*i)));
-        *self = lower;
-        upper
+    /// Gives the upper half, and its first entry. Both halves keep their entries in the order they had.
+    fn split(&mut self) -> (Leaf<T>, u128) {
+        let mut orders = [0; LEAF];
+        orders[..self.len].iter_mut().enumerate().for_each(|(i, order)| *order = self.order(i));
+        let half = self.len / 2;
+        let median = *orders[..self.len].select_nth_unstable(half).1;
+        let mut upper = Leaf { len: 0, ..self.clone() };
+        let whole = std::mem::take(&mut self.len);
+        for i in 0..whole {
+            let entry = self.entry(i);
+            if order_of(entry.key, entry.sequence) < median { self.push(entry) } else { upper.push(entry) }
+        }
+        (upper, median)
     }
 }
 
@@ -343,15 +339,11 @@ impl<T: Copy> Sorted<T> {
 
     /// The upper half of a full leaf becomes a leaf of its own.
     fn split(&mut self, slot: usize) {
-        let mut upper = self.leaves[self.directory[slot].leaf as usize].split();
-        let (low, bias) = (upper.order(0), upper.least_bias());
-        if self.by_bias {
-            upper.sort_by_bias();
-            self.leaves[self.directory[slot].leaf as usize].sort_by_bias();
-        }
+        let (upper, low) = self.leaves[self.directory[slot].leaf as usize].split();
         let leaf = self.take_leaf(upper);
+        self.directory.insert(slot + 1, Slot { low, leaf, bias: 0 });
         self.directory[slot].bias = self.least_bias(slot);
-        self.directory.insert(slot + 1, Slot { low, leaf, bias });
+        self.directory[slot + 1].bias = self.least_bias(slot + 1);
     }
 
     /// A nearly empty leaf joins a neighbour that has room to spare; an empty one goes.

@@ -2,6 +2,7 @@
 
 use super::{Beside, Kind, Manual, Needs, Policy};
 use crate::predict::Predictor;
+use crate::job::JobState;
 use crate::{Job, JobId, Jobs};
 use block::Time;
 use std::collections::VecDeque;
@@ -61,7 +62,8 @@ impl Fcfs {
 
     /// The first that is still `held` of those that wait.
     pub(crate) fn front<S: Copy>(&mut self, jobs: &Jobs<S>, held: impl Fn(&Job<S>) -> bool) -> Option<JobId> {
-        let held = |id, sequence| jobs.is_queued(id, sequence) && jobs.get(id).is_some_and(&held);
+        let waits = |job: &Job<S>, sequence| job.sequence == sequence && job.state == JobState::Queued;
+        let held = |id, sequence| jobs.get(id).is_some_and(|job| waits(job, sequence) && held(job));
         // Those served out of turn behind a front that is not: kept in proportion to those that wait.
         if self.queue.len() > 64 && self.queue.len() > 64 + 2 * jobs.len() as usize {
             self.queue.retain(|(id, sequence)| held(*id, *sequence));

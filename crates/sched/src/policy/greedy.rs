@@ -18,7 +18,7 @@ use super::Policy;
 use super::fcfs::Fcfs;
 use super::walk::{self, Walk};
 use crate::predict::{Predictor, Sieve};
-use crate::sorted::{Entry, Sorted};
+use crate::sorted::{Entry, Leaf, Sorted};
 use crate::{Job, JobId, Jobs};
 use block::{BadInput, Direction, Op, Span, Time};
 use config::{Key, Section};
@@ -47,8 +47,8 @@ pub(super) trait View<P: Predictor> {
     fn head(belief: &P, now: Time) -> (Self::Head, u64);
     /// What it costs to go there.
     fn cost(belief: &P, head: &Self::Head, key: u64, item: Self::Item, direction: Direction) -> u64;
-    /// What keys of a range, of which none costs less than `least`, tell of their costs.
-    fn sieve(belief: &P, head: &Self::Head, least: u64, range: (u64, u64)) -> Sieve;
+    /// What these keys, all of a range and none costing less than `least`, tell of their costs.
+    fn sieve(belief: &P, head: &Self::Head, least: u64, keys: &[u64], range: (u64, u64)) -> Sieve;
     /// What every write but FUA costs, where that does not depend on where it lies.
     fn flat(belief: &P) -> Option<u64>;
     /// Nothing with a key in `from..=to` costs less.
@@ -213,6 +213,7 @@ impl<P: Predictor, V: View<P>> Greedy<P, V> {
     }
 
     /// Offers what is worth it of a kind.
+    #[inline(always)]
     fn search<const KIND: usize>(
         &mut self,
         head: &V::Head,
@@ -222,40 +223,11 @@ impl<P: Predictor, V: View<P>> Greedy<P, V> {
         kept: &mut impl KeepCandidates,
     ) {
         let sorted = &self.waiting[KIND];
-        let directory = sorted.directory();
-        if directory.is_empty() {
-            return;
-        }
-        // Walks ask for bounds of all that lies beyond a leaf.
-        let bound = |from, to| {
-            let least = match (from, to) {
-                (from, u64::MAX) => V::least_above(belief, head, from, direction_of(KIND)),
-                (0, to) => V::least_below(belief, head, to, direction_of(KIND)),
-                (from, to) => V::least(belief, head, from, to, direction_of(KIND)),
+        if !sorted.is_empty() {
+            self.examined += match sorted.is_by_bias() {
+                true => search::<P, V, KIND, true>(sorted, (head, key), floor, belief, kept),
+                false => search::<P, V, KIND, false>(sorted, (head, key), floor, belief, kept),
             };
-            least + floor
-        };
-        let mut walk = Walk::new(sorted, key, u64::MAX, bound);
-        // Where age counts, most leaves hold nothing old enough to be worth the way.
-        let by_bias = sorted.is_by_bias();
-        loop {
-            let bar = kept.bar();
-            let worth = |slot: usize, nearest: u64| !by_bias || nearest - floor + directory[slot].bias <= bar;
-            let Some((slot, nearest)) = walk.next(sorted, bar, bound, worth) else { break };
-            let bias = directory[slot].bias;
-            // What all on this side of the head cost at least; of one leaf more is known where it is narrow.
-            let mut least = nearest - floor;
-            if least + bias > kept.bar() {
-                continue;
-            }
-            let (from, to) = (walk::low(sorted, slot), walk::low(sorted, slot + 1));
-            if V::is_told_closer(belief, from, to) {
-                least = V::least(belief, head, from, to, direction_of(KIND));
-                if least + bias > kept.bar() {
-                    continue;
-                }
-            }
-            self.examined += examine::<P, V, KIND>(sorted, (slot, (from, to)), (head, least), belief, kept);
         }
     }
 
@@ -330,36 +302,112 @@ impl<P: Predictor, V: View<P>> Greedy<P, V> {
     }
 }
 
+/// Offers what is worth it of a kind, of which something waits, to a head at `key`; how many were examined. A function of its own,
+/// and one for jobs whose age counts, so that what one search needs stays in registers.
+#[inline(never)]
+fn search<P: Predictor, V: View<P>, const KIND: usize, const AGED: bool>(
+    sorted: &Sorted<V::Item>,
+    (head, key): (&V::Head, u64),
+    floor: u64,
+    belief: &P,
+    kept: &mut impl KeepCandidates,
+) -> u64 {
+    // Walks ask for bounds of all that lies beyond a leaf.
+    let bound = |from, to| {
+        let least = match (from, to) {
+            (from, u64::MAX) => V::least_above(belief, head, from, direction_of(KIND)),
+            (0, to) => V::least_below(belief, head, to, direction_of(KIND)),
+            (from, to) => V::least(belief, head, from, to, direction_of(KIND)),
+        };
+        least + floor
+    };
+    let directory = sorted.directory();
+    let mut walk = Walk::new(sorted, key, u64::MAX, bound);
+    let mut examined = 0;
+    loop {
+        let bar = kept.bar();
+        // Where age counts, most leaves hold nothing old enough to be worth the way.
+        let worth = |slot: usize, nearest: u64| !AGED || nearest - floor + directory[slot].bias <= bar;
+        let Some((slot, nearest)) = walk.next(sorted, bar, bound, worth) else { return examined };
+        let bias = if AGED { directory[slot].bias } else { 0 };
+        // What all on this side of the head cost at least; of one leaf more is known where it is narrow.
+        let mut least = nearest - floor;
+        if AGED && least + bias > kept.bar() {
+            continue;
+        }
+        let (from, to) = (walk::low(sorted, slot), walk::low(sorted, slot + 1));
+        if V::is_told_closer(belief, from, to) {
+            least = V::least(belief, head, from, to, direction_of(KIND));
+            if least + bias > kept.bar() {
+                continue;
+            }
+        }
+        examined += examine::<P, V, KIND, AGED>(sorted.leaf(slot), (slot, (from, to)), (head, least), belief, kept);
+    }
+}
+
 /// Offers what is worth it of a leaf with keys in `range`, in which nothing costs less than `least`; how many were examined.
 /// Most fall through the sieve: their keys alone tell that they cost too much.
 #[inline(always)]
-fn examine<P: Predictor, V: View<P>, const KIND: usize>(
-    sorted: &Sorted<V::Item>,
+fn examine<P: Predictor, V: View<P>, const KIND: usize, const AGED: bool>(
+    leaf: &Leaf<V::Item>,
     (slot, range): (usize, (u64, u64)),
     (head, least): (&V::Head, u64),
     belief: &P,
     kept: &mut impl KeepCandidates,
 ) -> u64 {
-    let (leaf, by_bias) = (sorted.leaf(slot), sorted.is_by_bias());
     let (keys, rest) = (leaf.keys(), leaf.rest());
-    let sieve = V::sieve(belief, head, least, range);
+    let sieve = V::sieve(belief, head, least, keys, range);
     let mut room = kept.bar().saturating_sub(least);
-    for (place, (key, its)) in keys.iter().zip(rest).enumerate() {
-        let bias = if by_bias { its.bias } else { 0 };
+    let mut first = usize::MAX;
+    // While nothing would fall through, the one that comes round first is weighed first: most others do then.
+    if !AGED && sieve.bits > 0 && room >= sieve.bits {
+        first = soonest(keys, sieve);
+        weigh::<P, V, KIND>(leaf, (slot, first), 0, head, belief, kept);
+        room = kept.bar().saturating_sub(least);
+    }
+    for (place, key) in keys.iter().enumerate() {
+        let bias = if AGED { rest[place].bias } else { 0 };
         // Those after it are younger yet.
-        if by_bias && bias > room {
+        if AGED && bias > room {
             return place as u64;
         }
-        if sieve.beyond(*key) + bias > room {
-            continue;
-        }
-        let score = V::cost(belief, head, *key, its.item, direction_of(KIND)) + bias;
-        if score <= kept.bar() {
-            kept.offer(Candidate { score, sequence: its.sequence, id: its.id, kind: KIND, slot, place });
+        if sieve.beyond(*key) + bias <= room && place != first {
+            weigh::<P, V, KIND>(leaf, (slot, place), bias, head, belief, kept);
             room = kept.bar().saturating_sub(least);
         }
     }
     keys.len() as u64
+}
+
+/// The place of the key that comes round first.
+#[inline(always)]
+fn soonest(keys: &[u64], sieve: Sieve) -> usize {
+    let (mut first, mut least) = (0, u64::MAX);
+    for (place, key) in keys.iter().enumerate() {
+        let beyond = sieve.beyond(*key);
+        if beyond < least {
+            (first, least) = (place, beyond);
+        }
+    }
+    first
+}
+
+/// Works out what an entry of a leaf costs, and offers it if it is worth that.
+#[inline(always)]
+fn weigh<P: Predictor, V: View<P>, const KIND: usize>(
+    leaf: &Leaf<V::Item>,
+    (slot, place): (usize, usize),
+    bias: u64,
+    head: &V::Head,
+    belief: &P,
+    kept: &mut impl KeepCandidates,
+) {
+    let (key, its) = (leaf.keys()[place], &leaf.rest()[place]);
+    let score = V::cost(belief, head, key, its.item, direction_of(KIND)) + bias;
+    if score <= kept.bar() {
+        kept.offer(Candidate { score, sequence: its.sequence, id: its.id, kind: KIND, slot, place });
+    }
 }
 
 impl<P: Predictor, V: View<P>> Policy<P> for Greedy<P, V> {

@@ -55,8 +55,8 @@ impl<P: Predictor> View<P> for AccessTime {
     }
 
     #[inline(always)]
-    fn sieve(belief: &P, head: &P::Head, least: u64, range: (u64, u64)) -> Sieve {
-        belief.sieve(head, least, range)
+    fn sieve(belief: &P, head: &P::Head, least: u64, keys: &[u64], range: (u64, u64)) -> Sieve {
+        belief.sieve(head, least, keys, range)
     }
 
     fn flat(belief: &P) -> Option<u64> {

@@ -56,7 +56,7 @@ impl<P: Predictor> View<P> for Nearness {
         arm.abs_diff(start)
     }
 
-    fn sieve(_: &P, _: &u64, _: u64, _: (u64, u64)) -> Sieve {
+    fn sieve(_: &P, _: &u64, _: u64, _: &[u64], _: (u64, u64)) -> Sieve {
         Sieve::OPEN
     }
 

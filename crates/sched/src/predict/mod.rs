@@ -204,9 +204,9 @@ pub trait Predictor {
     /// The cost of going there, to read or to write.
     fn cost(&self, head: &Self::Head, key: u64, mark: Self::Mark, direction: Direction) -> u64;
 
-    /// What keys of a range, of which none costs less than `least`, tell of their costs without a look at what lies there.
-    fn sieve(&self, head: &Self::Head, least: u64, range: (u64, u64)) -> Sieve {
-        let _ = (head, least, range);
+    /// What these keys, all of a range and none costing less than `least`, tell of their costs without a look at what lies there.
+    fn sieve(&self, head: &Self::Head, least: u64, keys: &[u64], range: (u64, u64)) -> Sieve {
+        let _ = (head, least, keys, range);
         Sieve::OPEN
     }
 

@@ -358,9 +358,10 @@ impl Predictor for Profile {
 
     /// Whatever cylinder a key is of, it costs no less than until its angle next comes round, once the least has passed.
     #[inline(always)]
-    fn sieve(&self, head: &Head, least: u64, (from, to): (u64, u64)) -> Sieve {
-        // What the drive reads ahead does not wait to come round.
-        let waits = head.locked && !(from..=to).contains(&head.ahead.0);
+    fn sieve(&self, head: &Head, least: u64, keys: &[u64], (from, to): (u64, u64)) -> Sieve {
+        // What the drive reads ahead does not wait to come round. It lies where the head is, and seldom does anybody wait for it.
+        let read_ahead = head.ahead.0;
+        let waits = head.locked && !((from..=to).contains(&read_ahead) && keys.contains(&read_ahead));
         Sieve { origin: head.phase + least, bits: if waits { TURN } else { 0 } }
     }
 
@@ -538,7 +539,6 @@ impl Predictor for Profile {
     fn note_completion(&mut self, happened: Time, command: &Command, outcome: Outcome) {
         self.idle_since = happened;
         self.in_flight = self.in_flight.saturating_sub(1);
-        let before = self.before.take();
         let last = self.last;
         if command.verb.transfers() || command.verb.writes() {
             self.last = command.verb.direction();
@@ -557,7 +557,9 @@ impl Predictor for Profile {
         }
         if passed.since(self.issued) < soonest {
             // The drive had it in its cache, and its arm stayed where it was; what it only just read on brought it along.
-            if let Some(before) = before.filter(|it| !(it.transferred && it.reading && it.next == command.at.start)) {
+            if let Some(before) =
+                self.before.take().filter(|it| !(it.transferred && it.reading && it.next == command.at.start))
+            {
                 self.left = before;
             }
             return;

@@ -40,11 +40,17 @@ impl Profile {
         let tells = self.phase.is_known() && !follows && !buffered;
         self.expected = tells.then(|| (passage.end, self.motion.ticks(passage.began.since(arrived))));
         let behind = || ReadAhead::behind(&self.cache, &self.mechanics.layout, command.at, &passage);
-        let going_on = if PLAIN || direction.writes() { None } else { self.go_on(now, command.at) };
-        let ahead = (!direction.writes()).then(|| going_on.map_or_else(behind, |(_, ahead)| ahead));
-        let Spot { track, angle, .. } = ahead.as_ref().map_or(passage.after, |ahead| ahead.so_far.after);
         let next = command.at.end();
-        self.left = Left { track, angle, next, reading: !direction.writes(), transferred: true, ahead };
+        if PLAIN {
+            // Not by way of what the drive may read ahead, which would be copied once more.
+            let Spot { track, angle, .. } = passage.after;
+            self.left = Left { track, angle, next, reading: true, transferred: true, ahead: Some(behind()) };
+        } else {
+            let going_on = if direction.writes() { None } else { self.go_on(now, command.at) };
+            let ahead = (!direction.writes()).then(|| going_on.map_or_else(behind, |(_, ahead)| ahead));
+            let Spot { track, angle, .. } = ahead.as_ref().map_or(passage.after, |ahead| ahead.so_far.after);
+            self.left = Left { track, angle, next, reading: !direction.writes(), transferred: true, ahead };
+        }
         (self.angle, self.lag, self.arm) = (passage.angle, lag, next);
         self.tells_phase = !follows || direction.writes() || self.way.keeps_up();
     }

@@ -79,5 +79,6 @@ impl Motion {
 }
 
 fn ticks(span: Span, period_ns: f64) -> u64 {
-    (span.0 as f64 / period_ns * f64::from(1u32 << TURN_BITS)) as u64
+    // Signed numbers are converted by one instruction each way; no span is so long that it mattered.
+    (span.0 as i64 as f64 / period_ns * f64::from(1u32 << TURN_BITS)) as i64 as u64
 }
