@@ -51,8 +51,6 @@ pub struct Core<P: Predictor> {
     sequence: u64,
     /// By how much what comes counts of what its class says that it is worth.
     part: f32,
-    /// Where the blocks lie that were asked about last, as long as nothing has happened since.
-    located: Option<(Extent, P::Spot)>,
 }
 
 impl<P: Predictor + 'static> Core<P> {
@@ -77,7 +75,6 @@ impl<P: Predictor + 'static> Core<P> {
             plain: false,
             sequence: 0,
             part: 1.0,
-            located: None,
         };
         core.settle()
     }
@@ -126,9 +123,6 @@ impl<P: Predictor> Core<P> {
     /// Takes an input and appends what follows from it. `now` never goes back.
     #[inline(always)]
     pub fn handle(&mut self, now: Time, input: Input, out: &mut Vec<Action>) {
-        if !matches!(input, Input::Submit(_)) {
-            self.located = None;
-        }
         if !self.timeless {
             self.pass(now);
         }
@@ -366,16 +360,6 @@ impl<P: Predictor> Core<P> {
         if at.blocks == 0 { Span::ZERO } else { belief.transfer(at, belief.spot(at)) }
     }
 
-    /// The same of what may be submitted next, so that where it lies is found once.
-    pub(crate) fn transfer_of_next(&mut self, at: Extent) -> Span {
-        if at.blocks == 0 {
-            return Span::ZERO;
-        }
-        let spot = self.belief().spot(at);
-        self.located = Some((at, spot));
-        self.belief().transfer(at, spot)
-    }
-
     #[inline(always)]
     fn submit<const PLAIN: bool>(&mut self, now: Time, request: &Request, out: &mut impl ActionSink) {
         debug_assert!(self.room() > 0, "a request was submitted without room");
@@ -386,9 +370,7 @@ impl<P: Predictor> Core<P> {
             return out.gather(|out| out.push(Action::Finish(request.id, Ending::Failed(EINVAL))));
         }
         self.sequence += 1;
-        let located = self.located.take().filter(|(at, _)| *at == request.at);
-        let spot = located.map_or_else(|| board.belief.spot(request.at), |(_, spot)| spot);
-        let mut job = Job::new(request, now, self.sequence, spot);
+        let mut job = Job::new(request, now, self.sequence, board.belief.spot(request.at));
         job.part = self.part;
         if !PLAIN {
             if let Some(preemptible) = &mut self.preemptible
@@ -425,7 +407,6 @@ impl<P: Predictor> Core<P> {
         outcome: Outcome,
         out: &mut impl ActionSink,
     ) {
-        self.located = None;
         let Some((errand, command)) = self.board.land::<PLAIN>(tag, happened, outcome) else {
             debug_assert!(false, "{tag:?} was not in flight");
             return;
