@@ -31,6 +31,19 @@ impl Drive {
         }
     }
 
+    /// Lets in the first that waits for the bus, where that is free now: what it does with it then bears on the others.
+    pub(crate) fn let_in_one(&mut self, now: Time) {
+        if !self.bus.exclusive || now < self.told {
+            return;
+        }
+        let Some(i) = self.waiting.iter().position(|it| it.came == Time::NEVER) else { return };
+        let Waiting { issued, command, .. } = self.waiting[i];
+        if self.free_bus(now, issued) == Some(now) {
+            self.waiting[i].came = now;
+            self.tell(now, command);
+        }
+    }
+
     /// When the bus is free for a command that was issued then; none if another one is let in before it when the data
     /// under way are with the host, and what follows those is not known.
     fn free_bus(&self, now: Time, issued: Time) -> Option<Time> {

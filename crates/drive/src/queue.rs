@@ -51,6 +51,7 @@ impl Drive {
 
     /// Starts what waits and needs no arm and, if the arm is free, what has it next.
     pub(crate) fn decide(&mut self, now: Time) {
+        self.let_in_one(now);
         loop {
             self.start_ready(now);
             if self.waiting.is_empty() || !self.has_free_arm(now) {
@@ -272,6 +273,17 @@ impl Drive {
 
     /// When it decides next, if nothing comes before.
     fn next_decision(&self, now: Time) -> Option<Time> {
+        let next = self.next_for_arm(now);
+        if !self.bus.exclusive || self.waiting.iter().all(|it| it.came != Time::NEVER) {
+            return next;
+        }
+        // Whoever waits for the bus is let in when it is let go, whatever the arm is at.
+        let let_go = [self.connection.until, self.told].into_iter().filter(|at| *at > now);
+        next.into_iter().chain(let_go).min()
+    }
+
+    /// When it decides next who has the arm.
+    fn next_for_arm(&self, now: Time) -> Option<Time> {
         if self.waiting.is_empty() {
             return None;
         }

@@ -52,6 +52,8 @@ pub trait BlockSink {
 pub struct OpenScan {
     name: String,
     unit: Box<dyn LiveDevice>,
+    /// What is still to be read.
+    wanted: Wanted,
     /// How long it is.
     pub bytes: u64,
     /// What a user must know of it.
@@ -67,20 +69,29 @@ pub enum ScanFailure {
 }
 
 impl OpenScan {
-    /// A device as `path` in `[drive]` names it.
+    /// A device that is read whole, in units of so many blocks.
+    fn new(name: &str, unit: Box<dyn LiveDevice>, unit_blocks: u32, bytes: u64, notes: Vec<String>) -> OpenScan {
+        let blocks = unit.caps().blocks;
+        let mut wanted = Wanted::nothing(blocks, unit_blocks);
+        wanted.want(Lbn(0), Lbn(blocks));
+        OpenScan { name: name.into(), unit, wanted, bytes, notes }
+    }
+
+    /// A device as `path` in `[drive]` names it, to be read in units of so many blocks.
     ///
     /// # Errors
     /// When there is none, or it is in use.
-    pub fn of_device(name: &str, choice: &DriveChoice) -> Result<OpenScan, BadInput> {
+    pub fn of_device(name: &str, choice: &DriveChoice, unit_blocks: u32) -> Result<OpenScan, BadInput> {
         let Made { unit, notes, .. } = make::device(choice, Use::Reads, false, 0)?;
-        Ok(OpenScan { name: name.into(), bytes: unit.bytes(), unit, notes })
+        let bytes = unit.bytes();
+        Ok(OpenScan::new(name, unit, unit_blocks, bytes, notes))
     }
 
-    /// An export of an NBD server.
+    /// An export of an NBD server, to be read in units of so many blocks.
     ///
     /// # Errors
     /// When it is not to be had, or its last block is not whole.
-    pub fn of_server(name: &str, uri: &Uri) -> Result<OpenScan, BadInput> {
+    pub fn of_server(name: &str, uri: &Uri, unit_blocks: u32) -> Result<OpenScan, BadInput> {
         let remote = Remote::connect(uri).map_err(|error| unreachable_server(uri, &error))?;
         let bytes = remote.session.size;
         if bytes % BLOCK_BYTES != 0 {
@@ -88,25 +99,36 @@ impl OpenScan {
             return Err(BadInput::new(name, At::File, what, "read the file or device itself"));
         }
         let unit = Far::new(vec![(0, remote)]).map_err(|error| unreachable_server(uri, &error))?;
-        Ok(OpenScan { name: name.into(), bytes, unit: Box::new(unit.keeping()), notes: Vec::new() })
+        Ok(OpenScan::new(name, Box::new(unit.keeping()), unit_blocks, bytes, Vec::new()))
     }
 
-    /// Reads all of it, in units of so many blocks, on a clock so many times as fast. How far it came.
+    /// What was read before is not read again: so many bytes from this one on, of whole units.
+    pub fn skip(&mut self, from: u64, bytes: u64) {
+        let (first, end) = (from / BLOCK_BYTES, (from + bytes).div_ceil(BLOCK_BYTES));
+        let mut at = first;
+        while at < end {
+            let blocks = (end - at).min(1 << 30);
+            self.wanted.remove_read(Extent { start: Lbn(at), blocks: blocks as u32 });
+            at += blocks;
+        }
+    }
+
+    /// Reads what is wanted of it, on a clock so many times as fast. How far it came.
     ///
     /// # Errors
     /// When device or sink do not go on.
-    pub fn run(self, unit_blocks: u32, scale: f64, sink: &mut dyn BlockSink) -> Result<ScanProgress, ScanFailure> {
-        let OpenScan { name, unit, bytes, .. } = self;
+    pub fn run(self, scale: f64, sink: &mut dyn BlockSink) -> Result<ScanProgress, ScanFailure> {
+        let OpenScan { name, unit, wanted, bytes, .. } = self;
         let caps = unit.caps();
         let stopped = |error: io::Error| ScanFailure::Device(kernel_error(&name, &error));
-        let mut wanted = Wanted::nothing(caps.blocks, unit_blocks);
-        wanted.want(Lbn(0), Lbn(caps.blocks));
+        let unit_blocks = wanted.unit();
+        let left: u64 = wanted.runs().map(|(from, until)| until.0 - from.0).sum();
         let plan = FreePlan { wanted, chunk: CHUNK.max(unit_blocks), patience: Span::ZERO, class: 0, retries: RETRIES };
         let policy = || policy::usual("fcfs").make(&Beside::default());
         let core = Core::new(caps, 1, Distance::default(), Rules::default(), Box::new(policy));
         let mut core = core.wanting(plan);
         let host = Host::new(Clock::new(scale), IoBackend::Auto).map_err(stopped)?;
-        let progress = ScanProgress::new(caps.blocks, unit_blocks);
+        let progress = ScanProgress::new(caps.blocks, unit_blocks).with_left(left);
         let scanner = Scanner { sink, progress, bytes, failed: None, lost: 0, ends: false, buffer: Vec::new() };
         let mut world = LiveWorld::new(host, unit, scanner, PATIENCE);
         run(&mut core, &mut world);
@@ -262,7 +284,7 @@ mod tests {
     fn scan(bad: fn(u64) -> bool, unit: u32, kept: &mut Kept) -> Result<ScanProgress, ScanFailure> {
         let device = Box::new(Marked { bad, done: Vec::new(), issued: 0 });
         let bytes = device.bytes();
-        OpenScan { name: "marked".into(), unit: device, bytes, notes: Vec::new() }.run(unit, 1.0, kept)
+        OpenScan::new("marked", device, unit, bytes, Vec::new()).run(1.0, kept)
     }
 
     #[test]
@@ -286,6 +308,23 @@ mod tests {
         kept.lost.sort_unstable();
         assert_eq!(kept.lost, [(40 * BLOCK_BYTES, 8 * BLOCK_BYTES), (992 * BLOCK_BYTES, 7 * BLOCK_BYTES + 100)]);
         assert_eq!(kept.blocks.len(), 1000 - 16);
+    }
+
+    #[test]
+    fn what_was_read_before_is_not_read_again() {
+        let device = Box::new(Marked { bad: |_| false, done: Vec::new(), issued: 0 });
+        let (bytes, mut kept) = (device.bytes(), Kept::default());
+        let mut scan = OpenScan::new("marked", device, 8, bytes, Vec::new());
+        scan.skip(16 * BLOCK_BYTES, 24 * BLOCK_BYTES);
+        scan.skip(992 * BLOCK_BYTES, 7 * BLOCK_BYTES + 100);
+        assert!(scan.run(1.0, &mut kept).is_ok_and(|progress| progress.is_done()));
+        kept.blocks.sort_unstable();
+        assert_eq!(kept.blocks, (0..16).chain(40..992).collect::<Vec<_>>());
+        // And where all was.
+        let device = Box::new(Marked { bad: |_| true, done: Vec::new(), issued: 0 });
+        let mut scan = OpenScan::new("marked", device, 8, bytes, Vec::new());
+        scan.skip(0, bytes);
+        assert!(scan.run(1.0, &mut Kept::default()).is_ok_and(|progress| progress.is_done()));
     }
 
     #[test]

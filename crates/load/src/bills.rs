@@ -118,12 +118,13 @@ pub fn divide_believed(bill: &Bill, took: Span) -> [(u8, ArmPart, Span); 3] {
 
 /// By how much of the arm's time each class may be off its share at most, over any time in which all have something waiting
 /// and none is kept to its floor or limit, with commands no longer than this: where each has the arm for a quantum at once, a
-/// slice and the command that ends it, two differ by a quantum each (Goyal, Vin, Cheng, *Start-time Fair Queuing*, theorem 1).
+/// slice and the command that ends it (a longer one where it writes into a buffer), two differ by a quantum each (Goyal, Vin, Cheng, *Start-time Fair Queuing*, theorem 1).
 #[must_use]
-pub fn share_bound(rules: &ShareRules, longest: Span) -> Span {
+pub fn share_bound(rules: &ShareRules, longest: Span, writes: impl Fn(u8) -> bool) -> Span {
     let claims: Vec<Claim> = rules.claims().collect();
     let sum: f64 = claims.iter().map(|claim| claim.share).sum();
-    let quantum = |class: usize| (rules.slice(class as u8) + longest).0 as f64;
+    let slice = |class| if writes(class) { rules.slice_of_writer(class) } else { rules.slice(class) };
+    let quantum = |class: usize| (slice(class as u8) + longest).0 as f64;
     let all: f64 = (0..claims.len()).map(quantum).sum();
     let of = |(class, claim): (usize, &Claim)| {
         let (own, share) = (quantum(class), claim.share / sum);
@@ -136,7 +137,9 @@ pub fn share_bound(rules: &ShareRules, longest: Span) -> Span {
 #[must_use]
 pub fn share_note(rules: &Rules, meter: &Meter) -> Option<String> {
     let shares = rules.shares.as_ref().filter(|_| !meter.has_one_class())?;
-    let bound = share_bound(shares, Span::from_ms(meter.commands().max_ms)).as_secs();
+    let writes =
+        |class: u8| meter.bills().is_some_and(|bills| bills.of(class.into())[ArmPart::WriteBack as usize] > Span::ZERO);
+    let bound = share_bound(shares, Span::from_ms(meter.commands().max_ms), writes).as_secs();
     Some(format!(
         "shares: who always has something waiting is off its share of the arm by {bound:.2} s at most, however long the run"
     ))

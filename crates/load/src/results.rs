@@ -481,6 +481,8 @@ pub struct FreeWork {
     pub slack_mb_s: f64,
     /// While there were no requests.
     pub idle_mb_s: f64,
+    /// In the least part of the arm's time that its class has.
+    pub floor_mb_s: f64,
     /// The share that is left at the end of the run.
     pub left_fraction: f64,
     /// Blocks that could not be read.

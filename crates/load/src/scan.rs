@@ -47,6 +47,12 @@ impl ScanProgress {
         }
     }
 
+    /// The same, of which so many blocks are left: the others were read before.
+    #[must_use]
+    pub fn with_left(self, left: u64) -> ScanProgress {
+        ScanProgress { left, seen: vec![(Time::ZERO, left)], ..self }
+    }
+
     /// Counts what was found in the time that counts.
     pub fn count(&mut self, at: Extent, found: Found) {
         if found != Found::Unreadable {
@@ -144,6 +150,7 @@ impl ScanProgress {
             destination_mb_s: rate(Found::Destination),
             slack_mb_s: rate(Found::Slack),
             idle_mb_s: rate(Found::Idle),
+            floor_mb_s: rate(Found::Floor),
             left_fraction: self.share_left(),
             unreadable_blocks: self.unreadable,
             eta_seconds: self.remaining().map(Span::as_secs),
@@ -166,6 +173,7 @@ impl ScanProgress {
             ("the track gone to", Found::Destination),
             ("slack", Found::Slack),
             ("idle time", Found::Idle),
+            ("its floor", Found::Floor),
         ];
         let told = kinds.into_iter().filter(|(_, found)| of(*found) > 0.0);
         let told: Vec<String> = told.map(|(what, found)| format!("{:.0} % from {what}", of(found))).collect();

@@ -7,7 +7,7 @@ mod check;
 pub use ability::Ability;
 pub use check::{Device, check};
 
-use crate::experiment::{Before, Believed, Experiment, Predictor, ScanPlan, Scheduler, Workload};
+use crate::experiment::{Before, Believed, Experiment, Predictor, Scheduler};
 use block::{At, BLOCK_BYTES, BadInput, Caps, Span, units};
 use disk::Sheet;
 use sched::array::{Array, Geometry, Level};
@@ -15,7 +15,7 @@ use sched::plan::{LastFua, Plan, Preemption, Rules, WriteChunk, chunk_for};
 use sched::planner::Wish;
 use sched::policy::{Beside, Chosen, Learn, Needs};
 use sched::predict::{self, Recipe, Taker, Tells};
-use sched::{Core, FreePlan, Scheduler as AnyCore};
+use sched::{Core, FreePlan, Scheduler as AnyCore, Wanted};
 use std::sync::Arc;
 
 /// Blocks of a short command where nothing is known of the device: 256 KiB.
@@ -142,6 +142,7 @@ fn asks_nothing(experiment: &Experiment) -> bool {
     let divides = scheduler.rules.bills && scheduler.rules.divides;
     let whole = whole && scheduler.rules.shares.is_none() && !divides;
     let alone = scheduler.limits.is_none() && experiment.array.is_none() && experiment.scan().is_none();
+    let alone = alone && experiment.any_order().is_none();
     whole && alone && orders.all(|order| order.manual().needs == Needs::Nothing)
 }
 
@@ -176,9 +177,16 @@ impl<W: Abilities> Making<'_, W> {
             let belief =
                 believe(&world, disk).ok_or_else(|| check::nothing_to_believe(experiment, &self.known.device))?;
             let core = core(scheduler, &beside, &rules, world.caps(disk), limit, belief);
-            Ok(match experiment.scan().filter(|_| experiment.array.is_none()) {
-                Some((scan, workload)) => core.wanting(wanting(experiment, self.known, scan, workload, blocks)),
-                None => core,
+            if experiment.array.is_some() {
+                return Ok(core);
+            }
+            Ok(match (experiment.scan(), experiment.any_order()) {
+                (Some((scan, workload)), _) => {
+                    let (wanted, class) = (scan.wanted_blocks(blocks), experiment.class_of(workload));
+                    core.wanting(wanting(experiment, self.known, wanted, class))
+                }
+                (None, Some(class)) => core.wanting(wanting(experiment, self.known, Wanted::nothing(blocks, 1), class)),
+                (None, None) => core,
             })
         };
         let Some(choice) = &experiment.array else {
@@ -201,13 +209,12 @@ impl<W: Abilities> Making<'_, W> {
 /// While there is no request for so long, time is idle: who asks again at once has done so.
 const PATIENCE: Span = Span(1_000_000);
 
-/// What a scan wants of a device of so many blocks, and how it is read.
-fn wanting(experiment: &Experiment, known: &Knowledge, scan: &ScanPlan, of: &Workload, blocks: u64) -> FreePlan {
-    let class = experiment.class_of(of);
+/// What is wanted in any order, by a class, and how it is read.
+fn wanting(experiment: &Experiment, known: &Knowledge, wanted: Wanted, class: u8) -> FreePlan {
     let retries = experiment.scheduler.rules.class(class).retries;
     // Half of what a drive is sure to stream in: who comes waits for less, and on the catalogue's drives none is slower by it.
-    let chunk = known.believed.sheet.as_deref().map_or(CHUNK, chunk_for).div_ceil(2).max(scan.unit);
-    FreePlan { wanted: scan.wanted_blocks(blocks), chunk, patience: PATIENCE, class, retries }
+    let chunk = known.believed.sheet.as_deref().map_or(CHUNK, chunk_for).div_ceil(2).max(wanted.unit());
+    FreePlan { wanted, chunk, patience: PATIENCE, class, retries }
 }
 
 /// The rules of the core, with a plan whose chunk is given.

@@ -147,6 +147,9 @@ impl<P: Predictor> Board<P> {
             return self.queue.add::<true>(&self.rules, id, job, &self.belief);
         }
         let job = *job;
+        if self.is_whenever(&job) {
+            return out.gather(|out| self.want(id, out));
+        }
         self.count_demand(&job);
         self.overlap.add(id, &job, &self.jobs);
         out.gather(|out| self.queue_or_hold(id, &job, out));
@@ -295,6 +298,7 @@ impl<P: Predictor> Board<P> {
             JobState::Held(blocker) => overlap::let_go(id, blocker, job.next_held, &mut self.jobs),
             JobState::Queued if job.op == Op::Flush => self.flushes.retain(|flush| *flush != id),
             JobState::Queued => self.dequeue(id, job),
+            JobState::Wanted => self.unwant(id, job),
             JobState::Serving => {}
         }
     }
@@ -310,6 +314,10 @@ impl<P: Predictor> Board<P> {
     pub(crate) fn end_inline<const PLAIN: bool>(&mut self, id: JobId, ending: Ending, out: &mut impl ActionSink) {
         let Some(job) = self.jobs.get(id) else { return };
         let (request, held) = (job.request, job.first_held);
+        if !PLAIN && job.state == JobState::Wanted {
+            self.jobs.free(id);
+            return out.push(Action::Finish(request, ending));
+        }
         if !PLAIN
             && let Some(turns) = &mut self.queue.turns
             && job.state == JobState::Serving

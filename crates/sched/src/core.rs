@@ -100,6 +100,11 @@ impl<P: Predictor> Core<P> {
     #[must_use]
     pub fn wanting(mut self, plan: FreePlan) -> Core<P> {
         self.board.free = Some(Box::new(Free::new(plan)));
+        self.board.note_wanted();
+        if self.board.rules.classes.iter().any(|class| class.any_order) {
+            // Who waits for no one is not to be found among those that were there before the first write.
+            self.board.overlap = Overlap::watching();
+        }
         self.timeless = false;
         self.settle()
     }
@@ -496,7 +501,11 @@ impl<P: Predictor> Core<P> {
                 board.withdraw(id, &job);
                 board.end(id, Ending::Failed(ECANCELED), out);
             }
-            Change::Cancel => {}
+            Change::Cancel => {
+                if let Some(free) = &mut board.free {
+                    free.requests.cancel(id);
+                }
+            }
             Change::Qos(qos) => {
                 let queued = job.state == JobState::Queued && job.op != Op::Flush;
                 if queued {
@@ -555,7 +564,7 @@ impl<P: Predictor> Core<P> {
             let next = if board.flushes.is_empty() { board.take::<PLAIN>(free) } else { board.flushes.pop_front() };
             let Some(id) = next else {
                 if !PLAIN {
-                    out.gather(|out| board.drain(now, out));
+                    out.gather(|out| board.serve_other_turn(now, out));
                 }
                 return;
             };

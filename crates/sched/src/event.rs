@@ -103,6 +103,8 @@ pub enum Found {
     Slack,
     /// While there was no request.
     Idle,
+    /// In the least part of the arm's time that its class has.
+    Floor,
     /// They could not be read, and will not be tried again.
     Unreadable,
 }

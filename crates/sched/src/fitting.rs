@@ -13,7 +13,11 @@ impl<P: Predictor> Board<P> {
     pub(crate) fn read_for_free(&mut self, now: Time, at: Extent, out: &mut Vec<Action>) {
         // The drive reads on faster than short commands fetch.
         let streams = self.belief.arm() == at.start;
-        self.send(now, Errand::Free, Verb::Read, at, Place::Scan, out);
+        let place = self.place_of_free(at, out);
+        if let Some(free) = &mut self.free {
+            free.is_flying = true;
+        }
+        self.send(now, Errand::Free, Verb::Read, at, place, out);
         if streams {
             self.belief.distrust();
         }
@@ -52,8 +56,9 @@ impl<P: Predictor> Board<P> {
     /// Reads what is wanted in any order while there is no request.
     #[inline(never)]
     pub(crate) fn read_in_idle_time(&mut self, now: Time, out: &mut Vec<Action>) {
-        let (asked, flies) = (!self.jobs.is_empty(), !self.is_idle());
+        let (all, flies) = (self.jobs.len(), !self.is_idle());
         let Some(free) = &mut self.free else { return };
+        let asked = all > free.requests.len();
         if asked || free.wanted_blocks().is_empty() {
             return free.end_idleness();
         }
@@ -63,6 +68,29 @@ impl<P: Predictor> Board<P> {
         if let Some(at) = free.find_idle(&self.belief, now) {
             self.read_for_free(now, at, out);
         }
+    }
+
+    /// Has the class whose blocks are wanted in any order wait for its floor as long as any are.
+    pub(crate) fn note_wanted(&mut self) {
+        let (Some(free), Some(turns)) = (&self.free, &mut self.queue.turns) else { return };
+        if free.wanted_blocks().is_empty() {
+            turns.end_work();
+        } else {
+            turns.begin_work(free.payer().0);
+        }
+    }
+
+    /// Does what a turn is for that is no request's: has the device write back what a class has in its buffer, or read what is
+    /// wanted in any order. Says whether there was such a turn.
+    pub(crate) fn serve_other_turn(&mut self, now: Time, out: &mut Vec<Action>) -> bool {
+        if self.drain(now, out) {
+            return true;
+        }
+        let owed = self.queue.turns.as_mut().is_some_and(|turns| turns.take_work());
+        let Some(free) = self.free.as_mut().filter(|free| owed && !free.is_flying) else { return false };
+        let Some(at) = free.find_for_floor(&self.belief, now) else { return false };
+        self.read_for_free(now, at, out);
+        true
     }
 
     /// Gives the device the job that was held.
@@ -85,9 +113,16 @@ impl<P: Predictor> Board<P> {
 
     /// A command for wanted blocks came back.
     pub(crate) fn land_free(&mut self, now: Time, command: &Command, outcome: Outcome, out: &mut Vec<Action>) {
+        if let Some(free) = &mut self.free {
+            free.is_flying = false;
+        }
+        if let Place::Request(..) = command.place {
+            return self.land_piece(now, command, outcome, out);
+        }
         let turn = self.belief.turn();
         if let Some(free) = &mut self.free {
             free.land((now, turn), command.at, outcome, out);
         }
+        self.note_wanted();
     }
 }

@@ -12,6 +12,7 @@ use crate::event::{Action, Found};
 use crate::predict::{Goal, Predictor};
 use crate::punctual::{Arrival, Punctuality};
 use crate::wanted::Wanted;
+use crate::whenever::Whenever;
 use crate::{Job, JobId};
 use block::{Extent, Lbn, Op, Outcome, Span, Time, Verb};
 use std::collections::VecDeque;
@@ -62,6 +63,10 @@ pub(crate) struct Free {
     /// How much sooner than need be the arm has to be where it need not move: found by halves and doubles.
     still: Span,
     punctuality: Punctuality,
+    /// Requests whose blocks are wanted.
+    pub(crate) requests: Whenever,
+    /// Whether a command for wanted blocks is in flight.
+    pub(crate) is_flying: bool,
     /// What could not be read, and is tried unit by unit; and how often each unit has failed. Of the oldest of many nothing is kept.
     suspects: VecDeque<Extent>,
     failed: VecDeque<(Lbn, u8)>,
@@ -77,6 +82,8 @@ impl Free {
             expected: None,
             still: Span::ZERO,
             punctuality: Punctuality::default(),
+            requests: Whenever::default(),
+            is_flying: false,
             suspects: VecDeque::new(),
             failed: VecDeque::new(),
         }
@@ -84,7 +91,18 @@ impl Free {
 
     /// The class that pays for its commands, and why: before a request the time was there.
     pub(crate) fn payer(&self) -> (u8, Cause) {
-        (self.plan.class, if self.flying == Found::Idle { Cause::Request } else { Cause::Slack })
+        let own = matches!(self.flying, Found::Idle | Found::Floor);
+        (self.plan.class, if own { Cause::Request } else { Cause::Slack })
+    }
+
+    /// Adds blocks to what is wanted, for a read that may come back whenever.
+    pub(crate) fn want(&mut self, at: Extent) {
+        self.plan.wanted.want(at.start, at.end());
+    }
+
+    /// These blocks are wanted no more.
+    pub(crate) fn forget(&mut self, at: Extent) {
+        self.plan.wanted.remove_read(at);
     }
 
     /// What is still wanted.
@@ -226,6 +244,7 @@ impl Free {
 
     /// What is suspected to be unreadable is read unit by unit.
     fn cut(&self, at: Extent) -> Extent {
+        let at = self.requests.clip(at);
         let meets = |it: &Extent| it.start < at.end() && at.start < it.end();
         match self.suspects.iter().find(|it| meets(it)) {
             Some(_) => Extent { blocks: at.blocks.min(self.plan.wanted.unit()), ..at },
@@ -263,6 +282,13 @@ impl Free {
         Some(self.cut(passing(Lbn(arm.0.saturating_sub(1))).or_else(|| passing(next.start)).unwrap_or(next)))
     }
 
+    /// The turn is its class's, for its floor: what is read.
+    pub(crate) fn find_for_floor<P: Predictor>(&mut self, belief: &P, now: Time) -> Option<Extent> {
+        let at = self.find_idle(belief, now)?;
+        self.flying = Found::Floor;
+        Some(at)
+    }
+
     /// A request is given to the device, which is to come back then.
     pub(crate) fn expect(&mut self, end: Option<Time>) {
         self.punctuality.next();
@@ -289,6 +315,14 @@ impl Free {
             self.still = Span(still.clamp(turn.0 / STILL_LEAST, turn.0 / STILL_MOST));
         }
         late
+    }
+
+    /// A piece of a request came back: so much is wanted no more.
+    pub(crate) fn land_piece(&mut self, (now, turn): (Time, Span), at: Extent, outcome: Outcome) {
+        self.note_late(now, turn);
+        if outcome == Outcome::Ok {
+            self.forget(at);
+        }
     }
 
     /// A command for wanted blocks came back.

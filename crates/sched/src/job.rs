@@ -14,6 +14,8 @@ pub(crate) enum JobState {
     Held(JobId),
     /// It waits in the policy's queue.
     Queued,
+    /// Its blocks are wanted in any order, and none of them is in flight.
+    Wanted,
     /// Its turn has come.
     Serving,
 }

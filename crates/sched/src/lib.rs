@@ -39,6 +39,7 @@ mod tally;
 mod turns;
 pub mod value;
 mod wanted;
+mod whenever;
 mod world;
 
 pub use crate::admission::Limits;

@@ -198,6 +198,8 @@ pub struct ClassRule {
     pub order: Option<Chosen>,
     /// Whether an array reads parts of one request from several copies at once.
     pub splits: bool,
+    /// Whether its reads may come back in any order, each piece when it costs no other request anything.
+    pub any_order: bool,
     /// How often a command of its requests is given to a device again that did not do it.
     pub retries: u8,
     /// With [`Preemption::Slo`]: in how long 99 % of its requests are to be done.
@@ -217,6 +219,7 @@ impl ClassRule {
         preemptible: true,
         order: None,
         splits: false,
+        any_order: false,
         retries: 0,
         p99: None,
         claim: None,

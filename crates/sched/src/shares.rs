@@ -61,6 +61,8 @@ struct Node {
     virtual_time: Tag,
     /// Whether something waits in it.
     waits: bool,
+    /// Whether it is served for its floor alone.
+    by_floor: bool,
     /// From when on it is behind its floor.
     behind_from: Time,
     /// From when on it is within its limit.
@@ -117,12 +119,18 @@ impl Shares {
             tag: 0,
             virtual_time: 0,
             waits,
+            by_floor: false,
             behind_from,
             within_from,
             ready,
             waiting,
         });
         id
+    }
+
+    /// From now on a node in which nothing waits is served for its floor alone, not by its weight.
+    pub fn keep_to_floor(&mut self, node: NodeId) {
+        self.node(node).by_floor = true;
     }
 
     /// From now on a node may have this. What it is behind or beyond by then stays.
@@ -307,7 +315,7 @@ impl Shares {
         let mut at = id;
         loop {
             let node = &self.nodes[at.index()];
-            let Some(parent) = node.parent.filter(|_| node.waits) else { return };
+            let Some(parent) = node.parent.filter(|_| node.waits && !node.by_floor) else { return };
             if node.within_from > now && node.claim.limit < 1.0 {
                 self.beyond.insert((node.within_from, at));
                 return;

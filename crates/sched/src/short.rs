@@ -315,7 +315,7 @@ impl ShortCommands {
             }
             None => match board.take::<false>(now) {
                 Some(id) => arbiter.choose(board, now, id),
-                None => return board.drain(now, out),
+                None => return board.serve_other_turn(now, out),
             },
         };
         let Some(job) = board.jobs.get_mut(id) else { return false };

@@ -11,7 +11,8 @@
 //! **Who writes pays before another's turn.** A drive takes writes into its buffer at once, and the arm's time for them would be
 //! the next one's loss. They are billed by belief when they are taken in; when the turn passes to another class of the rank, the
 //! drive is told to write them back first, and what that takes is billed in place of what was believed. A write that waits for
-//! room in the buffer pays off what is owed.
+//! room in the buffer pays off what is owed. What the drive writes back of few writes takes longer for each than of many: so who has
+//! writes in the buffer keeps the arm for slices four times as long.
 //!
 //! **Who comes back at once is waited for.** One that asks for its next request when it has the last has nothing waiting at the
 //! moment in which the next turn is given, and would lose its turn each time (Iyer and Druschel, *Anticipatory scheduling*,
@@ -25,6 +26,8 @@ use block::{Span, Time};
 
 /// A slice is this part of the window.
 const SLICES: u64 = 20;
+/// How many times as long a slice is of a class that has writes in the device's buffer.
+const WRITING: u64 = 4;
 /// The longest that a class is waited for, and how many times what it takes to come back that must be.
 const LONGEST_WAIT: Span = Span(2_000_000);
 const WAITS: u64 = 2;
@@ -53,6 +56,12 @@ impl ShareRules {
     #[must_use]
     pub fn slice(&self, class: u8) -> Span {
         Span(self.class(class).1.window.0 / SLICES)
+    }
+
+    /// The same of one that has writes in the device's buffer.
+    #[must_use]
+    pub fn slice_of_writer(&self, class: u8) -> Span {
+        Span(self.slice(class).0 * WRITING)
     }
 }
 
@@ -113,6 +122,11 @@ pub(crate) struct Turns {
     /// The class whose writes the device is to write back before another has its turn.
     drains: Option<u8>,
     turn: Option<Turn>,
+    /// The class whose blocks are wanted in any order, where it has a floor; whether any are; and whether it is its turn now. It has
+    /// turns for its floor alone, by whatever share.
+    works: Option<u8>,
+    is_wanted: bool,
+    works_now: bool,
     now: Time,
     /// Who is waited for, and until when.
     awaited: Option<(u8, Time)>,
@@ -141,6 +155,9 @@ impl Turns {
             credits: Vec::new(),
             drains: None,
             turn,
+            works: None,
+            is_wanted: false,
+            works_now: false,
             now,
             awaited,
             wake,
@@ -205,16 +222,21 @@ impl Turns {
             let gap = now.since(left).0.min(WAITS * LONGEST_WAIT.0);
             state.gap = Span((3 * state.gap.0 + gap) / 4);
         }
-        let at = self.find_rank(rank).unwrap_or_else(|at| {
+        let at = self.find_or_add_rank(rank);
+        let known = &mut self.ranks[at];
+        known.waiting[usize::from(class)] += 1;
+        if known.waiting[usize::from(class)] == 1 && !(self.is_wanted && self.works == Some(class) && rank == 0) {
+            known.shares.start(leaf, now, idle);
+        }
+    }
+
+    /// Where a rank is, which there is from now on.
+    fn find_or_add_rank(&mut self, rank: u8) -> usize {
+        self.find_rank(rank).unwrap_or_else(|at| {
             let waiting = vec![0; self.leaves.len()];
             self.ranks.insert(at, Rank { rank, shares: self.blank.clone(), waiting });
             at
-        });
-        let known = &mut self.ranks[at];
-        known.waiting[usize::from(class)] += 1;
-        if known.waiting[usize::from(class)] == 1 {
-            known.shares.start(leaf, now, idle);
-        }
+        })
     }
 
     /// It does not wait any more.
@@ -224,14 +246,59 @@ impl Turns {
         let Ok(at) = self.find_rank(rank) else { return };
         let known = &mut self.ranks[at];
         known.waiting[usize::from(class)] -= 1;
-        if known.waiting[usize::from(class)] == 0 {
+        if known.waiting[usize::from(class)] == 0 && !(self.is_wanted && self.works == Some(class) && rank == 0) {
             known.shares.stop(leaf);
         }
     }
 
     /// The rank and the class whose request is next; nobody where none waits, or none may be served now.
     pub(crate) fn next(&mut self) -> Option<(u8, u8)> {
-        (self.wake, self.awaited, self.drains) = (None, None, None);
+        let (rank, class) = self.find_next()?;
+        self.works_now = self.does_work(rank, class);
+        (!self.works_now).then_some((rank, class))
+    }
+
+    /// Blocks of a class are wanted in any order: it waits for its floor, if it has one.
+    pub(crate) fn begin_work(&mut self, class: u8) {
+        self.reach(class);
+        if self.works.is_none() {
+            let (volume, _) = self.rules.class(class);
+            let node = volume.map_or(self.leaves[usize::from(class)], |volume| self.volumes[volume]);
+            self.blank.keep_to_floor(node);
+            self.ranks.iter_mut().for_each(|rank| rank.shares.keep_to_floor(node));
+            self.works = Some(class);
+        }
+        if !self.is_wanted {
+            let at = self.find_or_add_rank(0);
+            self.is_wanted = true;
+            let (now, leaf) = (self.now, self.leaves[usize::from(class)]);
+            self.ranks[at].shares.start(leaf, now, true);
+        }
+    }
+
+    /// Nothing is wanted in any order any more.
+    pub(crate) fn end_work(&mut self) {
+        if let Some(class) = self.works.filter(|_| std::mem::take(&mut self.is_wanted))
+            && let Ok(at) = self.find_rank(0)
+            && self.ranks[at].waiting[usize::from(class)] == 0
+        {
+            self.ranks[at].shares.stop(self.leaves[usize::from(class)]);
+        }
+    }
+
+    /// Whether the turn is for what is wanted in any order; it is told once.
+    pub(crate) fn take_work(&mut self) -> bool {
+        std::mem::take(&mut self.works_now)
+    }
+
+    /// Whether a turn of a class is for what is wanted in any order.
+    fn does_work(&self, rank: u8, class: u8) -> bool {
+        let queued = self.find_rank(rank).is_ok_and(|at| self.ranks[at].waiting[usize::from(class)] > 0);
+        self.is_wanted && self.works == Some(class) && rank == 0 && !queued
+    }
+
+    fn find_next(&mut self) -> Option<(u8, u8)> {
+        (self.wake, self.awaited, self.drains, self.works_now) = (None, None, None, false);
         let now = self.now;
         let top = self.ranks.iter().position(|rank| rank.shares.waits())?;
         if let Some(turn) = self.turn.filter(|turn| turn.owed && self.lasts(turn)) {
@@ -265,10 +332,17 @@ impl Turns {
         let at = self.find_rank(turn.rank);
         let leaf = self.leaves[usize::from(turn.class)];
         let may = at.is_ok_and(|at| match self.ranks[at].waiting[usize::from(turn.class)] {
-            0 => self.return_of(turn.class).is_some(),
+            0 if !self.does_work(turn.rank, turn.class) => self.return_of(turn.class).is_some(),
             _ => self.ranks[at].shares.may(leaf, self.now),
         });
-        turn.used < self.rules.slice(turn.class) && may
+        turn.used < self.slice(turn) && may
+    }
+
+    /// How long a turn lasts. What is owed to a floor keeps others waiting for no longer than need be.
+    fn slice(&self, turn: &Turn) -> Span {
+        let class = usize::from(turn.class);
+        let writes = self.debts[class] > 0 || self.credits[class] > 0;
+        if writes && !turn.owed { self.rules.slice_of_writer(turn.class) } else { self.rules.slice(turn.class) }
     }
 
     /// The class whose turn is over, if writes of it are in the device's buffer and none of a higher rank waits.
@@ -299,7 +373,7 @@ impl Turns {
     /// The turn that goes on: of a class that waits, or that is waited for.
     fn go_on(&mut self, turn: Turn, top: usize) -> Option<(u8, u8)> {
         let at = self.find_rank(turn.rank).ok()?;
-        if self.ranks[at].waiting[usize::from(turn.class)] == 0 {
+        if self.ranks[at].waiting[usize::from(turn.class)] == 0 && !self.does_work(turn.rank, turn.class) {
             self.hold(turn.class);
             return None;
         }
@@ -331,7 +405,7 @@ impl Turns {
             (self.ranks[at].rank, self.leaves.iter().position(|known| *known == leaf).unwrap_or(0) as u8);
         self.outbids += u64::from(owed && at > top);
         let same = self.turn.filter(|turn| !owed && (turn.rank, turn.class) == (rank, class));
-        let used = same.map(|turn| turn.used).filter(|used| *used < self.rules.slice(class));
+        let used = same.filter(|turn| turn.used < self.slice(turn)).map(|turn| turn.used);
         self.turn = Some(Turn { rank, class, owed, first: used.is_none(), used: used.unwrap_or(Span::ZERO) });
         (rank, class)
     }

@@ -2,7 +2,8 @@
 //!
 //! Where a measured drive contradicts DiskSim the import follows the drive: a write waits for its low water mark (C3323A: a
 //! demerit of 0.23 ms, 0.32 without), blocks that came by before a read stay in the cache (Atlas 10K: 0.10 ms, 0.27
-//! without), and a write that continues another loses no turn (Cheetah 9LP: 0.1069 ms, 0.1073 without). With the three put
+//! without), and a write that continues another is not written twice (Cheetah 9LP: 0.1069 ms, else 0.1073; one read of its
+//! 10,000 tells: 10.8 ms, 13.3 here and 19.3 else). With the three put
 //! back as DiskSim has them more of its answers are met: that much is its fault.
 
 use block::{Command, Place, Tag, Time, Verb};
@@ -128,7 +129,7 @@ fn random_configurations_answer_as_disksims_do() {
         runs.len()
     );
     assert!(runs.len() == 60 && near >= 56, "{near}");
-    let least = [[37, 40], [43, 45], [9, 11]];
+    let least = [[38, 41], [43, 45], [9, 11]];
     let reached = counts.iter().flatten().zip(least.iter().flatten()).all(|(ours, least)| ours >= least);
     assert!(reached, "{counts:?}");
 }

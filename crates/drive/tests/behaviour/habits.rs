@@ -241,3 +241,20 @@ fn a_command_answered_as_it_comes_has_the_bus_until_its_data_have_gone() {
     let ends = ends(&mut drive, 2);
     assert_eq!(ends, [(1, first + Span(1_300_000)), (2, first + Span(2_600_000))]);
 }
+
+#[test]
+fn whatever_came_while_a_write_had_the_bus_is_weighed_when_the_arm_has_written_it() {
+    let mut drive = drive(|sheet| {
+        (sheet.bus.exclusive, sheet.queue.order) = (true, Turn::Ascending);
+        sheet.bus.mb_s = Some(5.12);
+        sheet.overheads = Overheads { read: After::either(Span(300_000)), ..Overheads::default() };
+        (sheet.cache.write_buffer, sheet.cache.write_extents, sheet.cache.accepts_busy) = (512, 1, false);
+    });
+    issue(&mut drive, Time::ZERO, 0, WRITE, 5_000_000, 100);
+    for (tag, start) in [9_000_000, 6_000_000, 5_500_000].into_iter().enumerate() {
+        issue(&mut drive, Time(1_000_000), 1 + tag as u32, Verb::Read, start, 8);
+    }
+    // The bus is free at 10 ms, and the reads are told long before the arm comes to the end of what was written.
+    let served: Vec<u32> = ends(&mut drive, 4).into_iter().map(|(tag, _)| tag).collect();
+    assert_eq!(served, [0, 3, 2, 1]);
+}

@@ -154,13 +154,29 @@ impl OutputFile {
         self.begin().map_err(|error| self.unwritable(&error))
     }
 
+    /// Goes on with what was written of it, or begins: it stays as it is where the command is stopped. Says whether there was any.
+    pub fn lasting_draft(&self) -> Result<(PendingFile, bool), VerbFailure> {
+        let mut draft = self.path.clone().into_os_string();
+        draft.push(".part");
+        let draft = PathBuf::from(draft);
+        let there = draft.exists();
+        let file = OpenOptions::new().read(true).write(true).create(true).truncate(false).open(&draft);
+        let file = file.map_err(|error| self.unwritable(&error))?;
+        Ok((PendingFile { file, draft, path: self.path.clone(), stays: true }, there))
+    }
+
+    /// Where it will be.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     fn begin(&self) -> io::Result<PendingFile> {
         let mut draft = self.path.clone().into_os_string();
         draft.push(format!(".part{}", std::process::id()));
         let draft = PathBuf::from(draft);
         let file = File::create_new(&draft)?;
         drafts().push(draft.clone());
-        Ok(PendingFile { file, draft, path: self.path.clone(), kept: false })
+        Ok(PendingFile { file, draft, path: self.path.clone(), stays: false })
     }
 
     /// It cannot be written.
@@ -190,7 +206,8 @@ pub struct PendingFile {
     file: File,
     draft: PathBuf,
     path: PathBuf,
-    kept: bool,
+    /// Whether it is there when the command has ended.
+    stays: bool,
 }
 
 impl PendingFile {
@@ -222,14 +239,14 @@ impl PendingFile {
         let mut drafts = drafts();
         fs::rename(&self.draft, &self.path)?;
         drafts.retain(|draft| *draft != self.draft);
-        self.kept = true;
+        self.stays = true;
         Ok(())
     }
 }
 
 impl Drop for PendingFile {
     fn drop(&mut self) {
-        if !self.kept {
+        if !self.stays {
             // Nothing more can be done about it.
             let _ = fs::remove_file(&self.draft);
             drafts().retain(|draft| *draft != self.draft);

@@ -2,8 +2,8 @@
 
 use crate::run_in;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Output;
+use std::path::PathBuf;
+use std::process::{Command, Output};
 
 /// SHA-256 of 1 MiB of zeros.
 const ZEROS: &str = "30e14955ebf1352266dc2ff8067e68104607e750abb9d3b36582b8af909fcb58";
@@ -108,6 +108,8 @@ fn it_does_not_write_over_what_it_reads_nor_goes_on_without_an_output() {
         (&["disk", "--out", "x", "--hashes", "x"], "is to be written twice"),
         (&["disk", "--out", "/dev/null"], "no ordinary file"),
         (&["disk"], "--out <FILE|->"),
+        (&["disk", "--out", "-", "--resume", "c"], "are gone when it is stopped"),
+        (&["disk", "--out", "x", "--resume", "x"], "is to be written twice"),
         (&["nothing", "--out", "x"], "nothing: cannot be opened"),
         (&["nbd+unix:///a?socket=nothing", "--out", "x"], "export 'a' is not to be had"),
     ] {
@@ -121,11 +123,99 @@ fn it_does_not_write_over_what_it_reads_nor_goes_on_without_an_output() {
 #[test]
 fn an_export_is_read_like_a_file() {
     let scene = Scene::new("export", 2 << 20);
-    let service = "drive = { path = \"disk\" }\nscheduler = { policy = \"fcfs\" }\nvolume = [{ name = \"a\", read_only = true }]\n";
-    fs::write(scene.at("service.toml"), service).expect("a file");
-    let inside = format!("{} scan $uri --out image", env!("CARGO_BIN_EXE_halfturn"));
-    let done = run_in(&scene.0, &["serve", "service.toml", "--run", &inside]);
+    let service = "drive = { path = \"disk\" }\nscheduler = { policy = \"fcfs\" }\n";
+    let any = "[[volume]]\nname = \"data\"\npriority = 1\n[[volume]]\nname = \"a\"\nof = \"data\"\norder = \"any\"\n";
+    for volumes in ["volume = [{ name = \"a\", read_only = true }]\n", any, &format!("{any}floor = 0.1\n")] {
+        fs::write(scene.at("service.toml"), format!("{service}{volumes}")).expect("a file");
+        let bin = env!("CARGO_BIN_EXE_halfturn");
+        let inside = format!("{bin} scan \"nbd+unix:///a?socket=$socket\" --out image");
+        let done = run_in(&scene.0, &["serve", "service.toml", "--run", &inside]);
+        assert!(done.status.success(), "{volumes}: {}", stderr_of(&done));
+        assert!(fs::read(scene.at("image")).expect("an image") == scene.1, "{volumes}: the image is another");
+        fs::remove_file(scene.at("image")).expect("it was there");
+    }
+}
+
+/// The offset and length of each piece in a list, in order.
+fn pieces(list: &str) -> Vec<(u64, u64)> {
+    let numbers = |line: &str| {
+        let mut words = line.split(' ').map(|word| word.parse::<u64>().expect("a number"));
+        Some((words.next()?, words.next()?))
+    };
+    let starts_a_piece = |line: &&str| line.starts_with(|first: char| first.is_ascii_digit());
+    let two = |line: &str| line.rsplitn(2, ' ').nth(1).map(str::to_owned);
+    let mut pieces: Vec<(u64, u64)> =
+        list.lines().filter(starts_a_piece).filter_map(two).filter_map(|line| numbers(&line)).collect();
+    pieces.sort_unstable();
+    pieces
+}
+
+#[test]
+fn one_that_is_killed_goes_on_where_it_was() {
+    let scene = Scene::new("killed", 1 << 20);
+    let arguments = ["emulated:lxt-535sy", "--out", "image", "--hashes", "list", "--resume", "state"];
+    let mut first = Command::new(env!("CARGO_BIN_EXE_halfturn"));
+    first.arg("scan").args(arguments).args(["--time-scale", "4"]).current_dir(&scene.0);
+    let mut first = first.spawn().expect("it runs");
+    let state = || fs::read_to_string(scene.at("state")).unwrap_or_default();
+    while pieces(&state()).len() < 8 {
+        assert!(first.try_wait().expect("its state").is_none(), "it ended");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    first.kill().expect("it is killed");
+    first.wait().expect("it ends");
+    let before = pieces(&state());
+    // What was being written is not whole.
+    fs::write(scene.at("state"), state() + "1048").expect("it is written");
+    assert!(!scene.at("image").exists() && scene.at("image.part").exists());
+    let other = scene.run(&["emulated:lxt-535sy", "--out", "other", "--resume", "state"]);
+    assert!(stderr_of(&other).contains("state:4: it is of another scan: `image "), "{}", stderr_of(&other));
+    let done = scene.run(&[&arguments[..], &["--time-scale", "1000"]].concat());
     assert!(done.status.success(), "{}", stderr_of(&done));
-    assert!(fs::read(scene.at("image")).expect("an image") == scene.1, "the image is another");
-    assert!(Path::new(&scene.at("image")).is_file());
+    let list = fs::read_to_string(scene.at("list")).expect("a list");
+    let all = pieces(&list);
+    assert!(before.iter().all(|piece| all.contains(piece)));
+    let size = fs::metadata(scene.at("image")).expect("an image").len();
+    let mut next = 0;
+    for (from, length) in &all {
+        assert_eq!(*from, next, "missed, or read twice");
+        next += length;
+    }
+    assert_eq!(next, size);
+    assert!(!scene.at("state").exists() && !scene.at("image.part").exists());
+}
+
+#[test]
+fn what_a_checkpoint_has_is_not_read_again_unless_the_machine_was_started_since() {
+    let scene = Scene::new("checkpoint", (3 << 20) + 512);
+    let folder = scene.0.canonicalize().expect("a folder");
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").expect("Linux");
+    for (start, kept) in [(boot.trim(), 2), ("another", 1)] {
+        // A mark stands in the image where nothing is to be read any more.
+        let mut marked = vec![0; scene.1.len()];
+        marked[..2 << 20].fill(0xee);
+        fs::write(scene.at("image.part"), &marked).expect("an image");
+        let state = format!(
+            "halfturn scan, version 1\ndevice disk\nbytes {}\nimage {}\nhashes -\nboot {start}\n\
+             0 1048576 read\nsynced\n1048576 1048576 read\n",
+            scene.1.len(),
+            folder.join("image").display()
+        );
+        fs::write(scene.at("state"), state).expect("a checkpoint");
+        let done = scene.run(&["disk", "--out", "image", "--resume", "state"]);
+        assert!(done.status.success(), "{}", stderr_of(&done));
+        let image = fs::read(scene.at("image")).expect("an image");
+        assert!(image[..kept << 20].iter().all(|byte| *byte == 0xee), "{start}");
+        assert!(image[kept << 20..] == scene.1[kept << 20..], "{start}");
+    }
+    for (state, told) in [
+        ("nonsense\n", "state:1: this is no checkpoint of a scan"),
+        ("halfturn scan, version 1\ndevice disk\nbytes 7\n", "state:3: it is of another scan: `bytes 7`"),
+    ] {
+        fs::write(scene.at("state"), state).expect("a checkpoint");
+        let done = scene.run(&["disk", "--out", "image", "--resume", "state"]);
+        assert_eq!(done.status.code(), Some(2));
+        assert!(stderr_of(&done).contains(told), "{}", stderr_of(&done));
+        assert_eq!(fs::read_to_string(scene.at("state")).expect("it stays"), state);
+    }
 }

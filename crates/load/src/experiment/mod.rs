@@ -90,6 +90,13 @@ impl Experiment {
         scans.filter(|_| self.scheduler.free)
     }
 
+    /// The class of the volumes whose reads may come back in any order, if there are such, where work for free is wanted.
+    #[must_use]
+    pub fn any_order(&self) -> Option<u8> {
+        let volume = self.volumes.iter().find(|volume| volume.any_order).filter(|_| self.scheduler.free)?;
+        self.class_named(&volume.class)
+    }
+
     /// Whether what is asked is asked by processes.
     #[must_use]
     pub fn has_processes(&self) -> bool {
@@ -261,7 +268,14 @@ fn experiment(document: &Document, path: &Path, varied: &Varied) -> Result<Exper
     let shares = share::rules(&root, &scheduler.rules.classes, &names, &volumes, &askers, fair)?;
     let rules = &mut scheduler.rules;
     rules.shares = shares;
-    let scans = scheduler.free && workloads.iter().any(|workload| workload.kind.scan().is_some());
+    volume::check_order(&root, &volumes, &workloads, &askers)?;
+    for volume in volumes.iter().filter(|volume| volume.any_order && scheduler.free) {
+        if let Some(class) = names.iter().position(|name| *name == volume.class) {
+            rules.classes[class].any_order = true;
+        }
+    }
+    let scans = scheduler.free
+        && (workloads.iter().any(|workload| workload.kind.scan().is_some()) || volumes.iter().any(|it| it.any_order));
     rules.bills |= rules.shares.is_some() || scans;
     // What passes on the way to a request is known of one command after another.
     if scheduler.gives_one() || scans {

@@ -1,8 +1,9 @@
 //! `[[volume]]`: ranges of the device that clients see as devices of their own, each with its quality of service.
 
-use super::{Bound, Region, asker, share};
+use super::asker::Asker;
+use super::{Bound, Region, Workload, asker, share};
 use block::{BadInput, Span};
-use config::Section;
+use config::{Section, Word, Words};
 use sched::Claim;
 
 config::keys! {
@@ -24,11 +25,33 @@ config::keys! {
     /// The volume, earlier in the file, whose blocks this one shows: to be read only, with a class, a priority and a share of its
     /// own. So a disk in use is backed up, or checked, behind those who use it.
     OF: String = text("of");
+    /// In which order what is read of it comes back.
+    ORDER: ReadOrder = word("order").usually("asked");
     /// Whether writes are refused. Volumes that all are `read_only` may share blocks, and so may services of them.
     READ_ONLY: bool = bool("read_only").else_told("false; true of what has `of`");
     /// The clients that may have it, by a name in the certificate that they show: its common name, or an alternative name of it
     /// that is a DNS name, a mail address or a URI. They must speak TLS.
     CLIENTS: Vec<String> = texts("clients").else_told("all that are let in");
+}
+
+/// In which order what is read of a volume comes back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ReadOrder {
+    /// As the scheduler orders requests.
+    Asked,
+    /// As they come, whichever was asked for first.
+    Any,
+}
+
+impl Words for ReadOrder {
+    const WORDS: &'static [Word<ReadOrder>] = &[
+        Word::new("asked", ReadOrder::Asked, "as the scheduler orders requests"),
+        Word::new(
+            "any",
+            ReadOrder::Any,
+            "in any, whenever it costs nobody anything: on the way to others' requests and while there are none; beyond that in the `floor` of the volume, if it has one. For a backup or a check with many reads outstanding. The volume is `read_only`, or shows another (`of`)",
+        ),
+    ];
 }
 
 /// The most volumes that one service may have.
@@ -51,6 +74,8 @@ pub struct Volume {
     pub priority: u8,
     /// A hard deadline of its requests, from their arrival: one still waiting then fails with ETIME.
     pub deadline: Option<Span>,
+    /// Whether what is read of it may come back in any order.
+    pub any_order: bool,
     /// Whether nobody may write it.
     pub read_only: bool,
     /// Names of certificates that open it; none where it is open to all.
@@ -95,6 +120,12 @@ fn read(section: &Section, before: &[Volume]) -> Result<Volume, BadInput> {
         Some(place) => place,
         None => place(section, before, &name)?,
     };
+    let any_order = section.value(&ORDER)? == ReadOrder::Any;
+    if any_order && !place.read_only {
+        let what = format!("reads in any order of volume '{name}', which may be written");
+        let mend = "give it `read_only = true`, or let it show another volume: of = \"NAME\"";
+        return Err(section.error(ORDER.name(), what, mend));
+    }
     let (priority, deadline) = (section.value(&PRIORITY)? as u8, asker::deadline(section, &DEADLINE)?);
     let volume = Volume {
         class: section.get(&CLASS)?.filter(|class| !class.is_empty()).unwrap_or_else(|| match name.as_str() {
@@ -106,12 +137,46 @@ fn read(section: &Section, before: &[Volume]) -> Result<Volume, BadInput> {
         blocks: place.blocks,
         priority,
         deadline,
+        any_order,
         read_only: place.read_only,
         clients: clients(section)?,
         claim: share::of_volume(section)?,
     };
     section.close()?;
     Ok(volume)
+}
+
+/// Those whose reads come back in any order have one class, which is no other's, and what they wait for is theirs.
+pub(super) fn check_order(
+    root: &Section,
+    volumes: &[Volume],
+    workloads: &[Workload],
+    askers: &[Asker],
+) -> Result<(), BadInput> {
+    let mut any = volumes.iter().filter(|volume| volume.any_order);
+    let Some(first) = any.next() else { return Ok(()) };
+    if let Some(other) = any.find(|other| other.class != first.class) {
+        let what = format!("the reads of '{}' and '{}' in any order, in two classes", first.name, other.name);
+        return Err(root.here(what, "give both volumes one `class`"));
+    }
+    let theirs = |name: &str| volumes.iter().any(|volume| volume.any_order && volume.name == name);
+    let is_other = |asker: &&Asker| asker.class == first.class && !asker.volume.is_some_and(theirs);
+    if let Some(other) = askers.iter().find(is_other) {
+        let what = format!(
+            "{} '{}' has the class '{}' of volume '{}', whose reads come back in any order",
+            other.what, other.name, first.class, first.name
+        );
+        return Err(root.here(what, "give the volume a `class` of its own"));
+    }
+    if workloads.iter().any(|workload| workload.kind.scan().is_some()) {
+        let what = format!("a scan beside volume '{}', whose reads come back in any order", first.name);
+        return Err(root.here(what, "take one of them out"));
+    }
+    if root.has("array") {
+        let what = format!("the reads of volume '{}' in any order, of an array", first.name);
+        return Err(root.here(what, "take `order` out, or [array]"));
+    }
+    Ok(())
 }
 
 /// Where a volume lies, and whether nobody may write it.

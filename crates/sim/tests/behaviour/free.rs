@@ -1,16 +1,16 @@
 //! Work for free: the requests begin and end as without it, and of what is wanted nothing is missed and nothing read twice.
 
 use crate::files::results;
-use block::{Caps, DiskId, Ending, Extent, Lbn, Op, Outcome, Place, Qos, Request, RequestId, Span, Time};
+use block::{Caps, Change, DiskId, Ending, Extent, Lbn, Op, Outcome, Place, Qos, Request, RequestId, Span, Time};
 use disk::{Queue, Sheet, Truth, catalogue};
 use drive::Drive;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed, TestCaseError, TestRunner};
-use sched::plan::{Plan, Rules};
+use sched::plan::{ClassRule, Plan, Rules};
 use sched::policy::{self, Beside};
 use sched::predict::Profile;
 use sched::{Action, Core, Found, FreePlan, Input, Wanted, World, run};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Tests `cases` values of a strategy; a failure shows the least one found and the seed.
 fn check<S: Strategy>(cases: u32, values: S, test: impl Fn(S::Value) -> Result<(), TestCaseError>) {
@@ -92,6 +92,12 @@ struct Office {
     failed: BTreeSet<Lbn>,
     /// A block that nobody can read.
     bad: Option<Lbn>,
+    /// What is asked of requests whose reads may come back in any order, and when; the pieces of each that were read, and how it
+    /// ended.
+    whenever: VecDeque<(Time, Input)>,
+    pieces: BTreeMap<RequestId, Vec<Extent>>,
+    begins: BTreeMap<RequestId, Lbn>,
+    endings: BTreeMap<RequestId, Ending>,
 }
 
 impl Office {
@@ -110,6 +116,20 @@ impl Office {
         self.asked += 1;
         self.outstanding += 1;
         Input::Submit(Request { id, op, at: Extent::new(start, blocks as u32), qos: Qos::default() })
+    }
+
+    /// A piece of a request was read, to its place in it.
+    fn note_piece(&mut self, id: RequestId, from: u32, at: Extent) {
+        let pieces = self.pieces.entry(id).or_default();
+        let first = self.begins.get(&id).copied().unwrap_or(Lbn(at.start.0 - u64::from(from)));
+        assert_eq!(first.0 + u64::from(from), at.start.0, "{id:?}: a piece went elsewhere");
+        self.begins.insert(id, first);
+        pieces.push(at);
+    }
+
+    /// Whether a request is one whose reads may come back in any order.
+    fn is_whenever(&self, id: RequestId) -> bool {
+        id.0 >= self.case.requests
     }
 
     /// Whether a read for free fails: where a block is bad, or once in a while, and then not again.
@@ -135,15 +155,22 @@ impl Office {
 impl World for Office {
     fn next(&mut self, wake: Option<Time>, _: u32) -> Option<(Time, Input)> {
         let (done, due, wake) = (self.drive.next(), self.due(), wake.map(|wake| wake.max(self.now)));
-        self.now = [done, due, wake].into_iter().flatten().min()?;
+        let whenever = self.whenever.front().map(|(at, _)| *at);
+        self.now = [done, due, wake, whenever].into_iter().flatten().min()?;
         if done == Some(self.now) {
             let (now, tag, mut outcome, _) = self.drive.complete();
-            if let Some((Place::Scan, at)) = self.flying.take()
-                && self.fails(at)
-            {
-                outcome = Outcome::Failed(5);
+            match self.flying.take() {
+                Some((Place::Scan, at)) if self.fails(at) => outcome = Outcome::Failed(5),
+                Some((Place::Request(id, from), at)) if self.is_whenever(id) => match self.fails(at) {
+                    true => outcome = Outcome::Failed(5),
+                    false => self.note_piece(id, from, at),
+                },
+                _ => {}
             }
             return Some((now, Input::Done(DiskId(0), tag, now, outcome)));
+        }
+        if whenever == Some(self.now) {
+            return self.whenever.pop_front();
         }
         Some((self.now, if due == Some(self.now) { self.submission() } else { Input::Wake }))
     }
@@ -152,10 +179,16 @@ impl World for Office {
         match action {
             Action::Issue(_, tag, command) => {
                 self.flying = Some((command.place, command.at));
-                if let Place::Request(id, _) = command.place {
+                if let Place::Request(id, _) = command.place
+                    && !self.is_whenever(id)
+                {
                     self.began[id.0 as usize].get_or_insert(now);
                 }
                 self.drive.issue(now, tag, command);
+            }
+            Action::Begin(id) if self.is_whenever(id) => {}
+            Action::Finish(id, how) if self.is_whenever(id) => {
+                assert!(self.endings.insert(id, how).is_none(), "{id:?} ended twice");
             }
             Action::Begin(id) => {
                 self.began[id.0 as usize].get_or_insert(now);
@@ -184,25 +217,47 @@ fn play(case: &Case, patience: Option<Span>) -> (Office, Option<Wanted>) {
     play_on(case, patience, false)
 }
 
+/// Plays a case beside requests whose reads may come back in any order, with the core that knows this or without them.
+fn play_whenever(case: &Case, patience: Span, asked: VecDeque<(Time, Input)>) -> Office {
+    let classes = vec![ClassRule::USUAL, ClassRule { any_order: true, retries: 1, ..ClassRule::USUAL }];
+    let (mut core, mut office) = set_up(case, Rules { classes, ..Rules::default() }, false);
+    if !asked.is_empty() {
+        let wanted = Wanted::nothing(office.drive.caps().blocks, 1);
+        core = core.wanting(FreePlan { wanted, chunk: 64, patience, class: 1, retries: 0 });
+    }
+    office.whenever = asked;
+    run(&mut core, &mut office);
+    office
+}
+
 /// The same, on a drive of which a block that is wanted may be bad.
 fn play_on(case: &Case, patience: Option<Span>, bad: bool) -> (Office, Option<Wanted>) {
-    let disk::Drive { sheet, .. } = catalogue::find(case.model).expect("it is in the catalogue");
-    let cache = if case.cached { sheet.cache } else { sheet.cache.without_read_cache() }.without_write_buffer();
-    let sheet = Sheet { queue: Queue { depth: 1, ..sheet.queue }, cache, ..sheet };
-    let drive = Drive::new(&sheet, &Truth::default(), case.seed);
-    let caps @ Caps { blocks, .. } = drive.caps();
-    let rules = Rules { plan: case.chunk.map(Plan::of_chunk), ..Rules::default() };
-    let policy = case.policy;
-    let make = move || policy::usual(policy).make(&Beside::default());
-    let mut core = Core::new(caps, 1000, Profile::new(&sheet), rules, Box::new(make));
+    let (mut core, mut office) = set_up(case, Rules::default(), bad);
     if let Some(patience) = patience {
+        let blocks = office.drive.caps().blocks;
         let mut set = Wanted::nothing(blocks, case.unit);
         let (from, until) = wanted(case, blocks);
         set.want(from, until);
         core = core.wanting(FreePlan { wanted: set, chunk: 64.max(case.unit), patience, class: 0, retries: 1 });
     }
+    run(&mut core, &mut office);
+    let left = core.wanted_blocks().cloned();
+    (office, left)
+}
+
+/// A core and its office.
+fn set_up(case: &Case, rules: Rules, bad: bool) -> (Core<Profile>, Office) {
+    let disk::Drive { sheet, .. } = catalogue::find(case.model).expect("it is in the catalogue");
+    let cache = if case.cached { sheet.cache } else { sheet.cache.without_read_cache() }.without_write_buffer();
+    let sheet = Sheet { queue: Queue { depth: 1, ..sheet.queue }, cache, ..sheet };
+    let drive = Drive::new(&sheet, &Truth::default(), case.seed);
+    let caps @ Caps { blocks, .. } = drive.caps();
+    let rules = Rules { plan: case.chunk.map(Plan::of_chunk), ..rules };
+    let policy = case.policy;
+    let make = move || policy::usual(policy).make(&Beside::default());
+    let core = Core::new(caps, 1000, Profile::new(&sheet), rules, Box::new(make));
     let requests = case.requests as usize;
-    let mut office = Office {
+    let office = Office {
         drive,
         case: case.clone(),
         dice: Dice(case.seed),
@@ -216,10 +271,76 @@ fn play_on(case: &Case, patience: Option<Span>, bad: bool) -> (Office, Option<Wa
         found: Vec::new(),
         failed: BTreeSet::new(),
         bad: bad.then(|| wanted(case, blocks)).map(|(from, until)| Lbn(from.0.midpoint(until.0))),
+        whenever: VecDeque::new(),
+        pieces: BTreeMap::new(),
+        begins: BTreeMap::new(),
+        endings: BTreeMap::new(),
     };
-    run(&mut core, &mut office);
-    let left = core.wanted_blocks().cloned();
-    (office, left)
+    (core, office)
+}
+
+/// Some reads in any order of where a case wants something, of which some overlap and some are cancelled; and when.
+fn ask_whenever(case: &Case, blocks: u64) -> VecDeque<(Time, Input)> {
+    let mut dice = Dice(case.seed ^ 77);
+    let (from, until) = wanted(case, blocks);
+    let mut asked: Vec<(Time, Input)> = Vec::new();
+    for n in 0..40 {
+        let id = RequestId(case.requests + n);
+        let long = (1 + dice.below(4_000)).min(until.0 - from.0);
+        let start = from.0 + dice.below(until.0 - from.0 - long + 1);
+        let now = Time(dice.below(2_000_000_000));
+        let qos = Qos { class: 1, ..Qos::default() };
+        asked.push((now, Input::Submit(Request { id, op: Op::Read, at: Extent::new(start, long as u32), qos })));
+        if dice.below(6) == 0 {
+            asked.push((now + Span(1 + dice.below(200_000_000)), Input::Amend(id, Change::Cancel)));
+        }
+    }
+    asked.sort_by_key(|(now, _)| *now);
+    asked.into()
+}
+
+/// The extent of each request among inputs.
+fn extents(asked: &VecDeque<(Time, Input)>) -> BTreeMap<RequestId, Extent> {
+    let extent = |(_, input): &(Time, Input)| match input {
+        Input::Submit(request) => Some((request.id, request.at)),
+        _ => None,
+    };
+    asked.iter().filter_map(extent).collect()
+}
+
+#[test]
+fn reads_in_any_order_cost_others_nothing_and_come_back_whole() {
+    let (pieces, others) = (std::cell::Cell::new(0), std::cell::Cell::new(0));
+    check(48, (case(), prop_oneof![Just(0u64), 2..20u64]), |(case, fails)| {
+        let (without, _) = play(&case, None);
+        let blocks = without.drive.caps().blocks;
+        let asked = ask_whenever(&case, blocks);
+        // Where no time is idle, the others begin and end as without.
+        let busy = play_whenever(&case, NEVER, asked.clone());
+        prop_assert_eq!(&busy.began, &without.began);
+        prop_assert_eq!(&busy.ended, &without.ended);
+        // Else each ends, and who ends well has been read once, piece by piece.
+        let case = Case { fails, ..case };
+        let office = play_whenever(&case, Span(1_000_000), asked.clone());
+        for (id, at) in extents(&asked) {
+            let ending = office.endings.get(&id).copied();
+            prop_assert!(ending.is_some(), "{id:?} never ended");
+            let mut read = office.pieces.get(&id).cloned().unwrap_or_default();
+            read.sort_unstable_by_key(|piece| piece.start);
+            prop_assert!(read.windows(2).all(|two| two[0].end() <= two[1].start), "{id:?} read twice: {read:?}");
+            let all = read.iter().map(|piece| piece.blocks).sum::<u32>();
+            prop_assert!(read.iter().all(|piece| at.start <= piece.start && piece.end() <= at.end()));
+            let cancelled_or_failed =
+                fails > 0 || asked.iter().any(|(_, input)| *input == Input::Amend(id, Change::Cancel));
+            prop_assert!(ending == Some(Ending::Finished) || cancelled_or_failed, "{id:?}: {ending:?}");
+            prop_assert!(all == at.blocks || ending != Some(Ending::Finished), "{id:?}: {all} of {at:?}");
+            pieces.set(pieces.get() + read.len());
+            others.set(others.get() + u32::from(ending != Some(Ending::Finished)));
+        }
+        Ok(())
+    });
+    println!("{} pieces, {} requests cancelled or failed", pieces.get(), others.get());
+    assert!(pieces.get() > 5_000 && others.get() > 50);
 }
 
 /// What is never idle: nothing is read while there is no request.
