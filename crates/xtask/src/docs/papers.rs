@@ -84,8 +84,8 @@ fn found(paper: &Table, json: &Value) -> Result<String, String> {
          bound that\nthe paper words; {missed} do not.\n\n| table, figure or claim | targets | held | source |\n|---|---:|---:|---|\n",
         numbers.len(),
         near("printed"),
-        near("tenth"),
-        near("third"),
+        near("10 %"),
+        near("30 %"),
         near("words"),
     );
     for (file, targets) in &files {
@@ -136,8 +136,8 @@ mod tests {
     }
 
     fn json() -> Value {
-        json!({"targets": [target("a.fig1.x", "held", "tenth", Value::Null), target("a.fig1.y", "missed", "words", json!("why")),
-            target("a.fig2.z", "undecided", "tenth", Value::Null), target("b.fig1.x", "held", "printed", Value::Null)]})
+        json!({"targets": [target("a.fig1.x", "held", "10 %", Value::Null), target("a.fig1.y", "missed", "words", json!("why")),
+            target("a.fig2.z", "undecided", "10 %", Value::Null), target("b.fig1.x", "held", "printed", Value::Null)]})
     }
 
     #[test]
@@ -160,7 +160,7 @@ mod tests {
         let written = page(SAYS, &json()).expect("a page");
         assert_eq!(stale(SAYS, &json(), &written), Ok(Vec::new()));
         let mut more = json();
-        more["targets"].as_array_mut().expect("targets").push(target("a.fig2.more", "held", "tenth", Value::Null));
+        more["targets"].as_array_mut().expect("targets").push(target("a.fig2.more", "held", "10 %", Value::Null));
         assert_eq!(stale(SAYS, &more, &written), Ok(vec!["docs/papers.md: a.fig2".into()]));
         assert_eq!(stale(&SAYS.replace("gains", "loses"), &json(), &written), Ok(vec!["docs/papers.md: a".into()]));
     }
