@@ -33,7 +33,7 @@ pub use measure::MeasuredValue;
 pub use outcome::{Near, TargetOutcome, Verdict};
 pub use plan::{Drawn, MeasuredCurve, TargetPlan};
 pub use seeds::Seeds;
-pub use shipped::{all, changed, names};
+pub use shipped::{all, names, read_changed};
 pub use summary::{Counts, Summary};
 pub use target::{Expected, PublishedTarget, PublishedValue};
 pub use timeline::{PublishedTimeline, TimelineRow, Values};

@@ -25,7 +25,7 @@ pub fn all(length: RunLength) -> Result<Vec<TargetFile>, BadInput> {
 ///
 /// # Errors
 /// A file that is wrong, or a change that does not fit it, with line and mend.
-pub fn changed(length: RunLength, words: &[String], changes: &[String]) -> Result<Vec<TargetFile>, BadInput> {
+pub fn read_changed(length: RunLength, words: &[String], changes: &[String]) -> Result<Vec<TargetFile>, BadInput> {
     let chosen = |id: &str| words.is_empty() || words.iter().any(|word| begins(id, word) || begins(word, id));
     let read =
         |(id, text): &(&str, &str)| TargetFile::parse_changed(id, text, length, if chosen(id) { changes } else { &[] });

@@ -55,7 +55,7 @@ pub struct Reproduce {
 
 pub fn run(arguments: &Reproduce) -> Result<(), VerbFailure> {
     let length = if arguments.full { RunLength::Full } else { RunLength::Quick };
-    let files = published::changed(length, &arguments.ids, &arguments.set)?;
+    let files = published::read_changed(length, &arguments.ids, &arguments.set)?;
     let chosen = published::choose(&files, &arguments.ids)?;
     if arguments.list {
         let targets = chosen.iter().map(|(file, target)| &files[*file].targets[*target]);

@@ -143,7 +143,7 @@ fn pieces(list: &str) -> Vec<(u64, u64)> {
         Some((words.next()?, words.next()?))
     };
     let starts_a_piece = |line: &&str| line.starts_with(|first: char| first.is_ascii_digit());
-    let two = |line: &str| line.rsplitn(2, ' ').nth(1).map(str::to_owned);
+    let two = |line: &str| line.rsplit_once(' ').map(|(two, _)| two.to_owned());
     let mut pieces: Vec<(u64, u64)> =
         list.lines().filter(starts_a_piece).filter_map(two).filter_map(|line| numbers(&line)).collect();
     pieces.sort_unstable();

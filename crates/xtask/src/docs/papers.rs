@@ -21,7 +21,7 @@ pub fn page(said: &str, reproduced: &Value) -> Result<String, String> {
     );
     for paper in papers(said)? {
         text += &head(&paper)?;
-        text += &found(&paper, reproduced)?;
+        text += &tell_what_holds(&paper, reproduced)?;
     }
     Ok(text)
 }
@@ -72,7 +72,7 @@ fn files<'a>(json: &'a Value, paper: &str) -> Result<BTreeMap<String, Vec<&'a Va
 }
 
 /// What holds and what does not.
-fn found(paper: &Table, json: &Value) -> Result<String, String> {
+fn tell_what_holds(paper: &Table, json: &Value) -> Result<String, String> {
     let files = files(json, word(paper, "id")?)?;
     let printed = |target: &&&Value| matches!(target["basis"].as_str(), Some("published" | "fitted"));
     let numbers: Vec<&Value> =

@@ -5,7 +5,7 @@
 mod plan;
 
 use crate::docs::Program;
-use plan::{Knob, SearchPlan};
+use plan::{SearchKnob, SearchPlan};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -78,7 +78,10 @@ pub fn run(root: &Path, arguments: &[String]) -> Result<bool, String> {
     let mut best = plan.start();
     let mut reached = score(&best)?;
     println!("{}\n  {}", plan.show(&best), reached.show());
-    while !only_look {
+    loop {
+        if only_look {
+            break;
+        }
         let mut found = None;
         for (_, neighbour) in neighbours(&plan.knobs, &best) {
             let its = score(&neighbour)?;
@@ -106,7 +109,7 @@ fn print_columns(score: &Score) {
 }
 
 /// Each choice that differs in one parameter, and what differs.
-fn neighbours(knobs: &[Knob], choice: &[usize]) -> Vec<(String, Vec<usize>)> {
+fn neighbours(knobs: &[SearchKnob], choice: &[usize]) -> Vec<(String, Vec<usize>)> {
     let mut all = Vec::new();
     for (k, knob) in knobs.iter().enumerate() {
         for (o, option) in knob.options.iter().enumerate().filter(|(o, _)| *o != choice[k]) {

@@ -4,7 +4,7 @@ use toml::{Table, Value};
 
 /// A parameter that is searched.
 #[derive(Clone, Debug)]
-pub struct Knob {
+pub struct SearchKnob {
     pub name: String,
     pub options: Vec<KnobOption>,
     start: usize,
@@ -25,7 +25,7 @@ pub struct SearchPlan {
     pub targets: Vec<String>,
     /// How near a measured number must be, as a share of the printed one.
     pub within: f64,
-    pub knobs: Vec<Knob>,
+    pub knobs: Vec<SearchKnob>,
     /// Names of columns, and the parts that an id of theirs has.
     columns: Vec<(String, Vec<String>)>,
 }
@@ -41,7 +41,8 @@ impl SearchPlan {
         let targets = strings(table.get("targets")).ok_or_else(|| bad("`targets` is no list of ids"))?;
         let within = table.get("within").and_then(Value::as_float).ok_or_else(|| bad("`within` is no share"))?;
         let parameters = table.get("parameter").and_then(Value::as_array).ok_or_else(|| bad("no [[parameter]]"))?;
-        let knobs = parameters.iter().map(|knob| Knob::parse(knob).ok_or_else(|| bad("a [[parameter]] is not whole")));
+        let knobs =
+            parameters.iter().map(|knob| SearchKnob::parse(knob).ok_or_else(|| bad("a [[parameter]] is not whole")));
         let columns = table.get("columns").and_then(Value::as_table).into_iter().flatten();
         let columns = columns.map(|(name, parts)| Some((name.clone(), strings(Some(parts))?))).collect::<Option<_>>();
         Ok(SearchPlan {
@@ -77,8 +78,8 @@ impl SearchPlan {
     }
 }
 
-impl Knob {
-    fn parse(value: &Value) -> Option<Knob> {
+impl SearchKnob {
+    fn parse(value: &Value) -> Option<SearchKnob> {
         let (name, start) = (value.get("name")?.as_str()?, value.get("start")?.as_str()?);
         let options = value.get("options")?.as_table()?.iter();
         let option = |(name, changes): (&String, &Value)| {
@@ -86,7 +87,7 @@ impl Knob {
         };
         let options: Vec<KnobOption> = options.map(option).collect::<Option<_>>()?;
         let start = options.iter().position(|option| option.name == start)?;
-        Some(Knob { name: name.into(), options, start })
+        Some(SearchKnob { name: name.into(), options, start })
     }
 }
 
