@@ -39,7 +39,7 @@ config::keys! {
     CACHE: u64 = size("cache").else_told("32MiB");
     /// Size of the pieces of the cache that were used one page after the other before the machine is started, the pieces in no order.
     /// The larger they are, the more dirty pages lie together, and the more are written out at once.
-    CACHE_PIECE: u64 = size("cache_piece").else_told("4KiB: pages were used in no order");
+    CACHE_PIECE: u64 = size("cache_piece").else_told("4KiB; pages were used in no order");
     /// How often dirty pages are written out.
     FLUSH_EVERY: Span = span("flush_every").else_told("1s");
     /// Which share of the cache is written out then: one of this many parts.
