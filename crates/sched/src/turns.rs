@@ -222,10 +222,10 @@ impl Turns {
             let gap = now.since(left).0.min(WAITS * LONGEST_WAIT.0);
             state.gap = Span((3 * state.gap.0 + gap) / 4);
         }
-        let at = self.find_or_add_rank(rank);
+        let (at, has_work) = (self.find_or_add_rank(rank), self.has_work(rank, class));
         let known = &mut self.ranks[at];
         known.waiting[usize::from(class)] += 1;
-        if known.waiting[usize::from(class)] == 1 && !(self.is_wanted && self.works == Some(class) && rank == 0) {
+        if known.waiting[usize::from(class)] == 1 && !has_work {
             known.shares.start(leaf, now, idle);
         }
     }
@@ -244,9 +244,10 @@ impl Turns {
         self.classes[usize::from(class)].waiting -= 1;
         let leaf = self.leaves[usize::from(class)];
         let Ok(at) = self.find_rank(rank) else { return };
+        let has_work = self.has_work(rank, class);
         let known = &mut self.ranks[at];
         known.waiting[usize::from(class)] -= 1;
-        if known.waiting[usize::from(class)] == 0 && !(self.is_wanted && self.works == Some(class) && rank == 0) {
+        if known.waiting[usize::from(class)] == 0 && !has_work {
             known.shares.stop(leaf);
         }
     }
@@ -294,7 +295,12 @@ impl Turns {
     /// Whether a turn of a class is for what is wanted in any order.
     fn does_work(&self, rank: u8, class: u8) -> bool {
         let queued = self.find_rank(rank).is_ok_and(|at| self.ranks[at].waiting[usize::from(class)] > 0);
-        self.is_wanted && self.works == Some(class) && rank == 0 && !queued
+        self.has_work(rank, class) && !queued
+    }
+
+    /// Whether a class waits at this rank for its floor, since blocks are wanted of it in any order.
+    fn has_work(&self, rank: u8, class: u8) -> bool {
+        self.is_wanted && self.works == Some(class) && rank == 0
     }
 
     fn find_next(&mut self) -> Option<(u8, u8)> {

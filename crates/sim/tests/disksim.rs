@@ -3,8 +3,8 @@
 //! Where a measured drive contradicts DiskSim the import follows the drive: a write waits for its low water mark (C3323A: a
 //! demerit of 0.23 ms, 0.32 without), blocks that came by before a read stay in the cache (Atlas 10K: 0.10 ms, 0.27
 //! without), and a write that continues another is not written twice (Cheetah 9LP: 0.1069 ms, else 0.1073; one read of its
-//! 10,000 tells: 10.8 ms, 13.3 here and 19.3 else). With the three put
-//! back as DiskSim has them more of its answers are met: that much is its fault.
+//! 10,000 tells: 10.8 ms, 13.3 here and 19.3 else). With the three put back as DiskSim has them more of its answers are met: that
+//! much is its fault.
 
 use block::{Command, Place, Tag, Time, Verb};
 use disk::{DrivePlan, Truth, disksim};

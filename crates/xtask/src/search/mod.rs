@@ -75,23 +75,13 @@ pub fn run(root: &Path, arguments: &[String]) -> Result<bool, String> {
     let program = Program::build(root, false)?;
     let mut known = BTreeMap::new();
     let mut score = |choice: &[usize]| score_of(&program, &plan, choice, &mut known);
-    let mut best = plan.start();
-    let mut reached = score(&best)?;
+    let (mut best, mut reached) = (plan.start(), score(&plan.start())?);
     println!("{}\n  {}", plan.show(&best), reached.show());
-    loop {
-        if only_look {
-            break;
+    if !only_look {
+        while let Some((choice, its)) = find_better(&plan, (&best, &reached), &mut score)? {
+            (best, reached) = (choice, its);
+            println!("{}\n  {}", plan.show(&best), reached.show());
         }
-        let mut found = None;
-        for (_, neighbour) in neighbours(&plan.knobs, &best) {
-            let its = score(&neighbour)?;
-            if its.is_better_than(found.as_ref().map_or(&reached, |(_, score)| score)) {
-                found = Some((neighbour, its));
-            }
-        }
-        let Some((choice, its)) = found else { break };
-        (best, reached) = (choice, its);
-        println!("{}\n  {}", plan.show(&best), reached.show());
     }
     println!("\nThe choice:\n{}", plan.show(&best));
     print_columns(&reached);
@@ -100,6 +90,22 @@ pub fn run(root: &Path, arguments: &[String]) -> Result<bool, String> {
         println!("  {change}: {}", score(&neighbour)?.show());
     }
     Ok(true)
+}
+
+/// Of the neighbours of a choice that are better than its score, the best.
+fn find_better(
+    plan: &SearchPlan,
+    (choice, reached): (&[usize], &Score),
+    score: &mut impl FnMut(&[usize]) -> Result<Score, String>,
+) -> Result<Option<(Vec<usize>, Score)>, String> {
+    let mut found: Option<(Vec<usize>, Score)> = None;
+    for (_, neighbour) in neighbours(&plan.knobs, choice) {
+        let its = score(&neighbour)?;
+        if its.is_better_than(found.as_ref().map_or(reached, |(_, score)| score)) {
+            found = Some((neighbour, its));
+        }
+    }
+    Ok(found)
 }
 
 fn print_columns(score: &Score) {
