@@ -242,13 +242,12 @@ impl Turns {
     /// It does not wait any more.
     pub(crate) fn remove(&mut self, rank: u8, class: u8) {
         self.classes[usize::from(class)].waiting -= 1;
-        let leaf = self.leaves[usize::from(class)];
         let Ok(at) = self.find_rank(rank) else { return };
         let has_work = self.has_work(rank, class);
         let known = &mut self.ranks[at];
         known.waiting[usize::from(class)] -= 1;
         if known.waiting[usize::from(class)] == 0 && !has_work {
-            known.shares.stop(leaf);
+            known.shares.stop(self.leaves[usize::from(class)]);
         }
     }
 
@@ -294,8 +293,8 @@ impl Turns {
 
     /// Whether a turn of a class is for what is wanted in any order.
     fn does_work(&self, rank: u8, class: u8) -> bool {
-        let queued = self.find_rank(rank).is_ok_and(|at| self.ranks[at].waiting[usize::from(class)] > 0);
-        self.has_work(rank, class) && !queued
+        self.has_work(rank, class)
+            && !self.find_rank(rank).is_ok_and(|at| self.ranks[at].waiting[usize::from(class)] > 0)
     }
 
     /// Whether a class waits at this rank for its floor, since blocks are wanted of it in any order.
