@@ -8,6 +8,7 @@
 Experiments, keys and figures are those of the command line, and so are the bytes of `Results.json` and the words of errors.
 """
 
+from halfturn._advice import Advice, advise
 from halfturn._experiment import Experiment, Value
 from halfturn._halfturn import COMMIT, VERSION, BadInputError
 from halfturn._drive import Drive
@@ -18,6 +19,7 @@ from halfturn._sweep import SweepResults
 __version__ = VERSION
 __all__ = [
     "COMMIT",
+    "Advice",
     "BadInputError",
     "Drive",
     "Experiment",
@@ -26,6 +28,7 @@ __all__ = [
     "SweepResults",
     "Value",
     "__version__",
+    "advise",
     "simulate",
     "sweep",
 ]

@@ -39,6 +39,16 @@ def sweep(
     table: str | PathLike[str],
     progress: Callable[[int], object] | None,
 ) -> tuple[int, int]: ...
+def advise(
+    path: str | PathLike[str],
+    text: str | None,
+    sets: list[str],
+    seed: int | None,
+    threads: int,
+    goal: str,
+    stack: str | None,
+    progress: Callable[[int], object] | None,
+) -> tuple[str, str, str | None]: ...
 def portable(path: str | PathLike[str], text: str | None, sets: list[str], seed: int | None) -> str: ...
 def drive_names() -> list[str]: ...
 def drive(name: str) -> DriveFacts: ...

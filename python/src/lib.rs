@@ -5,13 +5,15 @@ use block::{At, BadInput};
 use config::Document;
 use disk::Model;
 use load::experiment;
+use load::goal::SettingGoal;
 use load::origin::{self, Program};
 use load::points::{PointJournal, Points, write_csv};
+use load::tuning::SearchSpace;
 use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use sim::{Unfinished, Watch};
+use sim::{AdviceFound, SearchWatch, Unfinished, Watch};
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -47,6 +49,18 @@ impl Watch for Following {
 
     fn replication(&self) {
         self.replications.fetch_add(1, Relaxed);
+    }
+}
+
+impl SearchWatch for Following {
+    fn plan(&self, _: usize) {}
+
+    fn end_trial(&self) {
+        self.replications.fetch_add(1, Relaxed);
+    }
+
+    fn goes_on(&self) -> bool {
+        !self.stopped.load(Relaxed)
     }
 }
 
@@ -163,6 +177,31 @@ fn sweep(
     Ok((points.points.len(), ran))
 }
 
+/// What `halfturn advise --format json` prints; the advised experiment, and a service with it where one can be served.
+#[pyfunction]
+#[pyo3(signature = (path, text, sets, seed, threads, goal, stack, progress))]
+#[expect(clippy::too_many_arguments, reason = "Python gives them by name")]
+fn advise(
+    py: Python,
+    path: PathBuf,
+    text: Option<&str>,
+    sets: Vec<String>,
+    seed: Option<u64>,
+    threads: usize,
+    goal: &str,
+    stack: Option<&str>,
+    progress: Option<&Bound<PyAny>>,
+) -> PyResult<(String, String, Option<String>)> {
+    let document = document(py, &path, text)?;
+    let space = SearchSpace::of(document, &path, &sets, seed).map_err(|error| refuse(py, error))?;
+    let goal = SettingGoal::parse(goal, &space.experiment.classes()).map_err(|error| refuse(py, error))?;
+    let stack = stack.map(str::parse).transpose().map_err(PyValueError::new_err)?;
+    work(py, threads, progress, |following| {
+        let found = AdviceFound::of(space, &goal, stack, following)?;
+        Ok((load::json(&found.figures), found.experiment()?, found.service().ok()))
+    })
+}
+
 /// The experiment as a text that says the same in any folder.
 #[pyfunction]
 #[pyo3(signature = (path, text, sets, seed))]
@@ -201,6 +240,7 @@ fn _halfturn(module: &Bound<PyModule>) -> PyResult<()> {
     module.add("BadInputError", module.py().get_type::<BadInputError>())?;
     module.add_function(wrap_pyfunction!(simulate, module)?)?;
     module.add_function(wrap_pyfunction!(sweep, module)?)?;
+    module.add_function(wrap_pyfunction!(advise, module)?)?;
     module.add_function(wrap_pyfunction!(portable, module)?)?;
     module.add_function(wrap_pyfunction!(drive_names, module)?)?;
     module.add_function(wrap_pyfunction!(drive, module)?)

@@ -154,6 +154,24 @@ def test_a_sweep_is_that_of_the_command_line_and_goes_on_where_it_was(tmp_path: 
     assert list(ours.to_pandas()["run.labels.depth"]) == [row["run"]["labels"]["depth"] for row in ours]
 
 
+def test_advice_is_that_of_the_command_line(tmp_path: Path) -> None:
+    goal = "mean <= 500ms, then throughput"
+    sets = {"run.requests": 400, "workload.recorded.depth": 4}
+    told = [f"--set={key}={value}" for key, value in sets.items()]
+    look = ROOT / "examples/first-look.toml"
+    advice = halfturn.advise(look, goal, set={**sets, "scheduler.policy": "fcfs"}, stack="linux")
+    assert advice.json == said(
+        "advise", str(look), "--goal", goal, *told, "--set=scheduler.policy=fcfs", "--stack=linux", "--format=json"
+    )
+    assert [row["measure"] for row in advice.unseen] == ["mean", "throughput"]
+    assert goal in repr(advice) and "<table>" in advice._repr_html_()
+    copy = tmp_path / "advised.toml"
+    copy.write_text(advice.experiment, encoding="utf-8")
+    assert halfturn.simulate(copy)[0]["requests"] > 0
+    with pytest.raises(ValueError, match="there are linux, zfs, ceph"):
+        halfturn.advise(look, goal, stack="windows")
+
+
 def test_drives_are_those_of_the_catalogue(tmp_path: Path) -> None:
     drive = halfturn.Drive("ST318437LW")
     assert drive.blocks is not None and drive.capacity_bytes == drive.blocks * 512

@@ -258,6 +258,22 @@ impl fmt::Display for GoalMeasure {
     }
 }
 
+impl fmt::Display for SettingGoal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bound = |bound: &GoalBound| {
+            let (sign, unit) = if bound.of.is_rate() { (">=", "MB/s") } else { ("<=", "ms") };
+            format!("{} {sign} {}{unit}", bound.of, bound.value)
+        };
+        let mut entries: Vec<String> = self.bounds.iter().map(bound).collect();
+        let before = entries.len();
+        entries.extend(self.then.iter().map(ToString::to_string));
+        if let Some(first) = entries.get_mut(before).filter(|_| before > 0) {
+            first.insert_str(0, "then ");
+        }
+        f.write_str(&entries.join(", "))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -291,6 +307,9 @@ mod tests {
         assert_eq!(measures, ["p99(fast)", "throughput(bulk)", "throughput", "mean"]);
         assert_eq!((goal.bounds[0].value, goal.bounds[1].value), (30.0, (20e6f64 / 512.0).floor() * 512.0 / 1e6));
         assert_eq!(parse("mean").unwrap().then.len(), 1, "without bounds there need be no `then`");
+        for text in ["p99(fast) <= 30ms, mean <= 2.5ms, then throughput, mean", "mean, max(bulk)", "p50 <= 1ms"] {
+            assert_eq!(parse(text).unwrap().to_string(), text);
+        }
     }
 
     #[test]

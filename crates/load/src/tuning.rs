@@ -4,6 +4,10 @@
 //! how long commands are, shares and floors of classes, and who goes first. The first choice of each knob is what the file says, so that
 //! a candidate of noughts is the experiment as it is.
 
+mod stack;
+
+pub use stack::Stack;
+
 use crate::experiment::{self, Case, Experiment, Kind};
 use crate::goal::SettingGoal;
 use crate::origin;
@@ -37,6 +41,8 @@ pub struct KnobChoice {
     takes_out: Vec<(&'static str, Vec<&'static str>)>,
     /// As `--set` has them.
     pub sets: Vec<String>,
+    /// The same in the words of a [`Stack`]; nothing where there is none.
+    words: Vec<String>,
 }
 
 /// A choice of each knob, by its place.
@@ -51,6 +57,8 @@ pub enum LoadPart {
     Seen(f64),
     /// One of [`UNSEEN_PARTS`] of the second half: a stretch of a trace; of what is drawn, other draws.
     Unseen(u32),
+    /// All of the second half: of what is drawn, as many draws as there are parts.
+    Rest,
 }
 
 /// How a load is cut.
@@ -63,6 +71,7 @@ enum LoadCut {
 }
 
 /// An experiment with all that may be set in it.
+#[derive(Clone)]
 pub struct SearchSpace {
     document: Document,
     path: PathBuf,
@@ -70,7 +79,10 @@ pub struct SearchSpace {
     pub experiment: Experiment,
     /// In the order in which they are set.
     pub knobs: Vec<Knob>,
-    cut: LoadCut,
+    /// What people run that is advised for; else Halfturn itself.
+    stack: Option<Stack>,
+    /// Nothing as long as nobody knows how long the load is.
+    cut: Option<LoadCut>,
 }
 
 impl SearchSpace {
@@ -92,21 +104,51 @@ impl SearchSpace {
             return Err(BadInput::new(path.display().to_string(), At::File, what, mend));
         };
         let experiment = case.experiment;
-        let cut = LoadCut::Time { warm_up: experiment.run.warmup, length: Span::ZERO };
-        let knobs = Vec::new();
-        Ok(SearchSpace { document, path: path.to_owned(), experiment, knobs, cut })
+        Ok(SearchSpace { document, path: path.to_owned(), experiment, knobs: Vec::new(), stack: None, cut: None })
+    }
+
+    /// The same under what people run: as that comes, unless the experiment has its policy and what is set of it.
+    ///
+    /// # Errors
+    /// When the experiment does not go with it.
+    pub fn under(&self, stack: Stack) -> Result<SearchSpace, BadInput> {
+        let mut document = self.document.clone();
+        stack.put_into(&mut document, &self.experiment)?;
+        Ok(SearchSpace { stack: Some(stack), ..SearchSpace::of(document, &self.path, &[], None)? })
     }
 
     /// Finds what may be set to reach a goal.
     #[must_use]
     pub fn with_knobs(self, goal: &SettingGoal) -> SearchSpace {
-        let knobs = knobs(&self.experiment, goal);
+        let knobs = match self.stack {
+            None => knobs(&self.experiment, goal),
+            Some(stack) => {
+                let mut knobs = stack.knobs(&self.experiment);
+                knobs.extend(queue_knob(&self.experiment));
+                if stack == Stack::Linux {
+                    knobs.extend(first_knobs(&self.experiment, goal));
+                }
+                knobs
+            }
+        };
         SearchSpace { knobs, ..self }
+    }
+
+    /// What people run that is advised for, if that is not Halfturn.
+    #[must_use]
+    pub fn stack(&self) -> Option<Stack> {
+        self.stack
+    }
+
+    /// Whether it is settled how the load is cut.
+    #[must_use]
+    pub fn is_cut(&self) -> bool {
+        self.cut.is_some()
     }
 
     /// Cuts the load in half, by what a run of [`LoadPart::Whole`] came to.
     pub fn cut(&mut self, whole: &Run) {
-        self.cut = match &self.experiment.workloads[..] {
+        self.cut = Some(match &self.experiment.workloads[..] {
             [only] if let Kind::Trace(trace) = &only.kind => {
                 LoadCut::Requests { before: trace.skip, count: whole.requests }
             }
@@ -114,7 +156,13 @@ impl SearchSpace {
                 let length = Span((whole.simulated_seconds * 1e9) as u64);
                 LoadCut::Time { warm_up: self.experiment.run.warmup, length }
             }
-        };
+        });
+    }
+
+    /// Cuts the load where another does.
+    #[must_use]
+    pub fn cut_like(self, other: &SearchSpace) -> SearchSpace {
+        SearchSpace { cut: other.cut, ..self }
     }
 
     /// The experiment as it is.
@@ -135,6 +183,13 @@ impl SearchSpace {
         let chosen = self.knobs.iter().zip(candidate).flat_map(|(knob, choice)| &knob.choices[*choice].sets);
         let set = |set: &&String| self.document_of(candidate).is_ok_and(|document| says(&document, set));
         chosen.filter(set).cloned().collect()
+    }
+
+    /// The same as one does it where a [`Stack`] runs; nothing where none does.
+    #[must_use]
+    pub fn tell_words(&self, candidate: &TrialSetting) -> Vec<String> {
+        let chosen = self.knobs.iter().zip(candidate).flat_map(|(knob, choice)| &knob.choices[*choice].words);
+        chosen.cloned().collect()
     }
 
     /// A candidate under a part of the load.
@@ -219,7 +274,7 @@ impl SearchSpace {
         let time = |span: Span| format!("\"{}ns\"", span.0);
         document.set("run.replications=1")?;
         match (part, self.cut) {
-            (LoadPart::Whole, _) => {
+            (LoadPart::Whole, _) | (_, None) => {
                 // A trace is counted from its first request on.
                 if let [only] = &self.experiment.workloads[..]
                     && matches!(only.kind, Kind::Trace(_))
@@ -228,7 +283,7 @@ impl SearchSpace {
                 }
                 Ok(())
             }
-            (_, LoadCut::Requests { before, count }) => {
+            (_, Some(LoadCut::Requests { before, count })) => {
                 let half = count / 2;
                 let (skip, take) = match part {
                     LoadPart::Unseen(number) => {
@@ -236,6 +291,7 @@ impl SearchSpace {
                         (from(number), from(number + 1) - from(number))
                     }
                     LoadPart::Seen(share) => (0, (half as f64 * share) as u64),
+                    LoadPart::Rest => (half, count - half),
                     LoadPart::Whole => (0, count),
                 };
                 document.take_out("run", &["requests", "duration"]);
@@ -243,14 +299,18 @@ impl SearchSpace {
                 document.set(&format!("workload.0.skip={}", before + skip))?;
                 document.set(&format!("workload.0.take={}", take.max(1)))
             }
-            (_, LoadCut::Time { warm_up, length }) => {
+            (_, Some(LoadCut::Time { warm_up, length })) => {
                 let half = Span(length.0 / 2);
                 document.take_out("run", &["requests"]);
                 let (from, to, draws) = match part {
                     LoadPart::Seen(share) => (warm_up, warm_up + Span((half.0 as f64 * share) as u64), 0),
                     LoadPart::Unseen(number) => (warm_up + half, warm_up + length, u64::from(number) + 1),
+                    LoadPart::Rest => (warm_up + half, warm_up + length, 1),
                     LoadPart::Whole => (warm_up, warm_up + length, 0),
                 };
+                if part == LoadPart::Rest {
+                    document.set(&format!("run.replications={UNSEEN_PARTS}"))?;
+                }
                 document.set(&format!("run.warmup={}", time(from)))?;
                 document.set(&format!("run.duration={}", time(to)))?;
                 document.set(&format!("run.seed={}", (self.experiment.run.seed.wrapping_add(draws)) & SEEDS))
@@ -278,11 +338,7 @@ fn knobs(experiment: &Experiment, goal: &SettingGoal) -> Vec<Knob> {
     let mut knobs = vec![knob("scheduler.policy", policies()), knob("scheduler.preemption", rules())];
     let chunks = CHUNKS.iter().map(|chunk| set(format!("{CHUNK}=\"{chunk}\"")));
     knobs.push(knob(CHUNK, chunks.collect()));
-    let depth = disk::catalogue::model(&experiment.drive.model).map_or(1, |model| model.depth());
-    if experiment.array.is_none() {
-        let queues = QUEUES.into_iter().filter(|queue| *queue <= depth);
-        knobs.push(knob("drive.queue", queues.map(|queue| set(format!("drive.queue={queue}"))).collect()));
-    }
+    knobs.extend(queue_knob(experiment));
     let classes = experiment.classes();
     let told = classes.iter().filter(|class| classes.len() > 1 && !class.contains(['.', '=']));
     for class in told {
@@ -296,6 +352,26 @@ fn knobs(experiment: &Experiment, goal: &SettingGoal) -> Vec<Knob> {
             FLOORS.iter().map(|floor| set(format!("{name}.floor={floor}"))).collect(),
         ));
     }
+    knobs.extend(first_knobs(experiment, goal));
+    knobs
+}
+
+/// How many commands the drive is given, which is told to Linux whatever is above it; nothing of an array's.
+fn queue_knob(experiment: &Experiment) -> Option<Knob> {
+    let depth = disk::catalogue::model(&experiment.drive.model).map_or(1, |model| model.depth());
+    let choice = |queue: u16| KnobChoice {
+        sets: vec![format!("drive.queue={queue}")],
+        words: vec![format!("echo {queue} > /sys/block/DEV/device/queue_depth")],
+        ..KnobChoice::default()
+    };
+    let queues = QUEUES.into_iter().filter(|queue| *queue <= depth).map(choice);
+    experiment.array.is_none().then(|| knob("drive.queue", queues.collect()))
+}
+
+/// Each class that has a bound, before all others.
+fn first_knobs(experiment: &Experiment, goal: &SettingGoal) -> Vec<Knob> {
+    let classes = experiment.classes();
+    let mut knobs: Vec<Knob> = Vec::new();
     let highest = experiment.workloads.iter().map(|workload| workload.priority).max().unwrap_or(0);
     for class in goal.bounds.iter().filter_map(|bound| bound.of.class.as_deref()) {
         let others = |workload: &&experiment::Workload| workload.class != class;
@@ -307,7 +383,8 @@ fn knobs(experiment: &Experiment, goal: &SettingGoal) -> Vec<Knob> {
         let sets = experiment.workloads.iter().enumerate().filter(first);
         let sets: Vec<String> = sets.map(|(place, _)| format!("workload.{place}.priority={}", highest + 1)).collect();
         if classes.len() > 1 && !over_all && !sets.is_empty() && !knobs.iter().any(|knob| knob.name == sets[0]) {
-            knobs.push(knob(&sets[0].clone(), vec![KnobChoice { sets, ..KnobChoice::default() }]));
+            let words = vec![format!("serve {class} first: ionice -c 1 for its processes")];
+            knobs.push(knob(&sets[0].clone(), vec![KnobChoice { sets, words, ..KnobChoice::default() }]));
         }
     }
     knobs
@@ -333,6 +410,7 @@ fn policies() -> Vec<KnobChoice> {
         KnobChoice {
             takes_out: vec![("scheduler", others)],
             sets: vec![format!("scheduler.policy=\"{}\"", manual.name)],
+            words: Vec::new(),
         }
     };
     policy::ALL.iter().map(choice).collect()
@@ -348,9 +426,10 @@ fn rules() -> Vec<KnobChoice> {
         // Short commands go to the drive one at a time.
         takes_out: vec![("scheduler", keys(manual.keys)), ("drive", vec!["queue"])],
         sets: vec!["scheduler.io=\"semi-preemptible\"".into(), format!("scheduler.preemption=\"{}\"", manual.name)],
+        words: Vec::new(),
     });
     let takes_out = vec![("scheduler", [keys(&[]), vec!["plan", "preemption"]].concat())];
-    let whole = KnobChoice { takes_out, sets: vec!["scheduler.io=\"non-preemptible\"".into()] };
+    let whole = KnobChoice { takes_out, sets: vec!["scheduler.io=\"non-preemptible\"".into()], words: Vec::new() };
     short.chain([whole]).collect()
 }
 
@@ -423,7 +502,7 @@ mod tests {
     #[test]
     fn what_is_drawn_is_cut_by_time_and_drawn_anew() {
         let mut space = space(TEXT, "mean");
-        space.cut = LoadCut::Time { warm_up: Span(10_000_000_000), length: Span(40_000_000_000) };
+        space.cut = Some(LoadCut::Time { warm_up: Span(10_000_000_000), length: Span(40_000_000_000) });
         let run = |part| {
             let run = space.case(&space.today(), part).unwrap().experiment.run;
             (run.warmup.0 / 1_000_000_000, run.duration.unwrap().0 / 1_000_000_000, run.seed)
@@ -438,7 +517,7 @@ mod tests {
         let text = "[drive]\nmodel = \"nl20\"\n[scheduler]\npolicy = \"fcfs\"\n[[workload]]\nname = \"t\"\nkind = \"trace\"\n\
                     file = \"t.csv\"\nskip = 5\n";
         let mut space = space(text, "mean");
-        space.cut = LoadCut::Requests { before: 5, count: 101 };
+        space.cut = Some(LoadCut::Requests { before: 5, count: 101 });
         let cut = |part| match &space.case(&space.today(), part).unwrap().experiment.workloads[0].kind {
             Kind::Trace(trace) => (trace.skip, trace.take.unwrap()),
             _ => panic!("not a trace"),

@@ -4,7 +4,7 @@
 //! longer one, a few on all of the half. What is best then is changed knob by knob, again the promising changes first on a part. The
 //! order of what is drawn, and of ties, follows from the seed alone, whatever the number of threads.
 
-use crate::simulate::{Unwatched, simulate};
+use crate::simulate::{Watch, simulate};
 use block::BadInput;
 use load::Draw;
 use load::goal::{GoalScore, SettingGoal};
@@ -33,6 +33,18 @@ pub trait SearchWatch: Sync {
     fn plan(&self, trials: usize);
     /// A trial has ended.
     fn end_trial(&self);
+    /// Whether to go on; what was found by then counts for nothing if not.
+    fn goes_on(&self) -> bool {
+        true
+    }
+}
+
+/// Nobody follows.
+struct Unheeded;
+
+impl SearchWatch for Unheeded {
+    fn plan(&self, _: usize) {}
+    fn end_trial(&self) {}
 }
 
 /// What a search came to.
@@ -60,7 +72,9 @@ pub fn advise(
     seed: u64,
     watch: &dyn SearchWatch,
 ) -> Result<Advice, BadInput> {
-    space.cut(&try_one(space, &space.today(), LoadPart::Whole)?);
+    if !space.is_cut() {
+        space.cut(&try_one(space, &space.today(), LoadPart::Whole, watch)?);
+    }
     let search = Search { space, goal, watch, memory: BTreeSet::new(), tried: 0, cost: 0.0 };
     let (best, scores, tried, cost) = search.run(seed)?;
     let parts: Vec<(usize, u32)> = (0..2).flat_map(|who| (0..UNSEEN_PARTS).map(move |part| (who, part))).collect();
@@ -69,7 +83,7 @@ pub fn advise(
     let runs: Vec<Result<Run, BadInput>> = parts
         .par_iter()
         .map(|(who, part)| {
-            let run = try_one(space, &candidates[*who], LoadPart::Unseen(*part));
+            let run = try_one(space, &candidates[*who], LoadPart::Unseen(*part), watch);
             watch.end_trial();
             run
         })
@@ -83,7 +97,7 @@ pub fn advise(
 /// How near each of these candidates comes to a goal on the whole half that is seen.
 #[must_use]
 pub fn score_all(space: &SearchSpace, goal: &SettingGoal, candidates: &[TrialSetting]) -> Vec<GoalScore> {
-    candidates.par_iter().map(|candidate| score(space, goal, candidate, 1.0)).collect()
+    candidates.par_iter().map(|candidate| score(space, goal, candidate, 1.0, &Unheeded)).collect()
 }
 
 /// Candidates drawn at random that can be run, no two alike and none as it is today.
@@ -113,14 +127,42 @@ fn is_new(space: &SearchSpace, candidate: &TrialSetting, known: &mut BTreeSet<St
     !known.contains(&text) && runs().is_ok() && known.insert(text)
 }
 
-fn try_one(space: &SearchSpace, candidate: &TrialSetting, part: LoadPart) -> Result<Run, BadInput> {
+/// Ends a trial when the search is to end.
+struct InSearch<'a>(&'a dyn SearchWatch);
+
+impl Watch for InSearch<'_> {
+    fn requests(&self, _: u64) {}
+
+    fn replication(&self) {}
+
+    fn goes_on(&self) -> bool {
+        self.0.goes_on()
+    }
+}
+
+fn try_one(
+    space: &SearchSpace,
+    candidate: &TrialSetting,
+    part: LoadPart,
+    watch: &dyn SearchWatch,
+) -> Result<Run, BadInput> {
     let case = space.case(candidate, part)?;
-    let results = simulate(&[case], &Unwatched)?;
+    let results = simulate(&[case], &InSearch(watch))?;
     Ok(results.runs.into_iter().next().expect("a run for the case"))
 }
 
-fn score(space: &SearchSpace, goal: &SettingGoal, candidate: &TrialSetting, share: f64) -> GoalScore {
-    try_one(space, candidate, LoadPart::Seen(share)).map_or_else(|_| GoalScore::worst(), |run| goal.score(&run))
+fn score(
+    space: &SearchSpace,
+    goal: &SettingGoal,
+    candidate: &TrialSetting,
+    share: f64,
+    watch: &dyn SearchWatch,
+) -> GoalScore {
+    let run = || try_one(space, candidate, LoadPart::Seen(share), watch);
+    if !watch.goes_on() {
+        return GoalScore::worst();
+    }
+    run().map_or_else(|_| GoalScore::worst(), |run| goal.score(&run))
 }
 
 /// A search under way.
@@ -198,7 +240,7 @@ impl Search<'_> {
         let mut scored: Vec<(GoalScore, TrialSetting)> = candidates
             .into_par_iter()
             .map(|candidate| {
-                let score = score(space, goal, &candidate, share);
+                let score = score(space, goal, &candidate, share, watch);
                 watch.end_trial();
                 (score, candidate)
             })

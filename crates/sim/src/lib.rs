@@ -5,6 +5,7 @@
 
 mod able;
 mod advise;
+mod advised;
 mod arms;
 mod bench;
 mod camera;
@@ -30,6 +31,7 @@ pub mod validate;
 
 pub use able::ABLE;
 pub use advise::{Advice, SearchWatch, advise, draw_candidates, score_all};
+pub use advised::{AdviceFigures, AdviceFound, AdvisedMeasure};
 pub use bench::Bench;
 pub use film::{Ended, Step, Window};
 pub use panorama::{Panorama, panorama, panoramas};

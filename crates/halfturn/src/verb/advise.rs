@@ -1,14 +1,16 @@
 //! `halfturn advise`: what should be set, for a goal.
 
 use super::outputs::{self, Inputs, OutputFile};
+use super::{OutputFormat, json};
 use crate::failure::{VerbFailure, print};
 use crate::progress::Searching;
-use crate::report;
+use crate::report::{self, Panoramas, RunsSummary};
 use block::{At, BadInput};
 use clap::Args;
 use config::{Document, quote};
 use load::goal::SettingGoal;
-use load::tuning::SearchSpace;
+use load::tuning::{SearchSpace, Stack};
+use sim::{AdviceFound, Unwatched};
 use std::path::{Path, PathBuf};
 
 /// Find what should be set in an experiment, or for a trace, to reach a goal.
@@ -20,11 +22,15 @@ use std::path::{Path, PathBuf};
 ///
 /// A goal is a list with commas. Bounds come first: a time with <=, throughput with >=. What follows `then` decides among settings that
 /// keep them. A measure is mean, p50, p95, p99, p999, max or throughput, of a class in brackets or of all requests.
+///
+/// With --stack it is advised for what people run today, in its own words: Linux's `mq-deadline` and `none`, ZFS's queues, Ceph's
+/// mClock, each simulated; and what Halfturn would add to the best of that.
 #[derive(Args)]
 #[command(after_help = "Examples:
   halfturn advise examples/first-look.toml --set drive.queue=1 --set scheduler.policy=fcfs --goal mean
   halfturn advise mail.toml --goal \"p99(interactive) <= 30ms, then throughput\" -o advised
-  halfturn advise web.csv.gz --drive nl20 --goal \"p99 <= 50ms, then throughput\"")]
+  halfturn advise web.csv.gz --drive nl20 --goal \"p99 <= 50ms, then throughput\"
+  halfturn advise mail.toml --stack linux --goal \"p99(interactive)\" --report advice.html")]
 pub struct AdviseArgs {
     /// An experiment file (TOML), or a trace in any format that `halfturn trace --help` lists
     #[arg(value_name = "EXPERIMENT.toml|TRACE")]
@@ -41,6 +47,15 @@ pub struct AdviseArgs {
     /// The seed of all random numbers, of the search among them, in place of `seed` in `[run]`
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
+    /// What runs the disk today: linux, zfs or ceph
+    #[arg(long, value_name = "STACK")]
+    stack: Option<Stack>,
+    /// `table` for people, `json` for programs (schema 1, described in docs/reference/json.md)
+    #[arg(long, value_enum, default_value = "table")]
+    format: OutputFormat,
+    /// Also write a page into this file (HTML, opens offline), which compares the runs of the half that the search did not see
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
     /// Also write advised.toml, an experiment, and service.toml, which `halfturn serve` takes, into this folder
     #[arg(short, long, value_name = "DIR")]
     output: Option<PathBuf>,
@@ -50,7 +65,7 @@ pub struct AdviseArgs {
 }
 
 pub fn run(arguments: &AdviseArgs) -> Result<(), VerbFailure> {
-    let AdviseArgs { file, goal, drive, sets, seed, output, threads } = arguments;
+    let AdviseArgs { file, goal, drive, sets, seed, output, .. } = arguments;
     let is_experiment = file.extension().is_some_and(|end| end == "toml");
     let (document, path) =
         if is_experiment { (Document::load(file)?, file.clone()) } else { of_trace(file, drive.as_deref())? };
@@ -58,19 +73,24 @@ pub fn run(arguments: &AdviseArgs) -> Result<(), VerbFailure> {
     all.extend(drive.as_deref().filter(|_| is_experiment).map(super::simulate::set_drive));
     let space = SearchSpace::of(document, &path, &all, *seed)?;
     let goal = SettingGoal::parse(goal, &space.experiment.classes())?;
-    let mut space = space.with_knobs(&goal);
     let mut inputs = Inputs::of(space.experiment.files().iter().chain([file]));
     let files = output.as_deref().map(|folder| AdvisedFiles::new(folder, &mut inputs)).transpose()?;
+    let page = OutputFile::if_wanted(arguments.report.as_ref(), &mut inputs)?;
     let progress = Searching::new();
-    let draws = space.experiment.run.seed;
-    let advice = super::threads(*threads)?.install(|| sim::advise(&mut space, &goal, draws, &progress));
-    progress.finish();
-    let advice = advice?;
-    let mut text = report::advice(&space, &goal, &advice);
-    if let Some(files) = files {
-        text += &files.write(&space, &advice)?;
+    let pool = super::threads(arguments.threads)?;
+    let found = pool.install(|| AdviceFound::of(space, &goal, arguments.stack, &progress))?;
+    let mut text = report::advice(&found.figures);
+    if let Some(page) = page {
+        let cases = found.comparison()?;
+        let results = pool.install(|| sim::simulate(&cases, &Unwatched))?;
+        let summary = RunsSummary::of(&cases, &results);
+        page.write(Panoramas { title: summary.title(), summary: Some(&summary), text: &text, pictures: &[] }.page())?;
     }
-    print(&text)
+    progress.finish();
+    if let Some(files) = files {
+        text += &files.write(&found)?;
+    }
+    print(&if arguments.format == OutputFormat::Json { json(&found.figures) } else { text })
 }
 
 /// The experiment that a trace stands for: open replay, in order of arrival, on this drive.
@@ -111,11 +131,11 @@ impl AdvisedFiles {
     }
 
     /// Writes both, and tells of it; no service where what is advised cannot be served.
-    fn write(&self, space: &SearchSpace, advice: &sim::Advice) -> Result<String, VerbFailure> {
-        self.experiment.write(space.text(&advice.best)?)?;
+    fn write(&self, found: &AdviceFound) -> Result<String, VerbFailure> {
+        self.experiment.write(found.experiment()?)?;
         let folder = self.folder.display();
         let text = format!("\n {folder}/advised.toml: the experiment with what is advised\n");
-        match space.service(&advice.best) {
+        match found.service() {
             Ok(service) => {
                 self.service.write(service)?;
                 Ok(text

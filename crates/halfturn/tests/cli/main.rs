@@ -1,5 +1,6 @@
 //! The command line as its users meet it: the real program, its output, its exit codes.
 
+mod advise;
 mod bad;
 #[cfg(feature = "linux")]
 mod board;
