@@ -163,3 +163,12 @@ fn mutated_files_never_panic() {
         document.sweep(&[]).into_iter().flatten().take(20).for_each(|(_, document)| read_all(&document.root()));
     }
 }
+
+#[test]
+fn numbers_beyond_all_bounds_are_written_as_they_are_read() {
+    let text = Document::parse("f.toml", "up = inf\ndown = -inf\nnone = nan\nlarge = 1e300\n").unwrap().write();
+    for line in ["up = inf", "down = -inf", "none = nan", "large = 1e300"] {
+        assert!(text.lines().any(|written| written == line), "{line} is not in {text}");
+    }
+    assert_eq!(Document::parse("f.toml", &text).unwrap().write(), text);
+}

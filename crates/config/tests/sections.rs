@@ -202,3 +202,15 @@ fn an_unknown_key_beside_those_of_another_document_is_told_what_they_are_called(
     let error = root.close().unwrap_err().to_string();
     assert!(error.starts_with("f.toml:3: unknown key `zebra`") && error.contains("the keys of a drive"), "{error}");
 }
+
+#[test]
+fn a_word_stands_for_neither_and_no_other_does() {
+    let read = |text: &str| document(text).root().bool_or("mine", "auto").map_err(|error| error.to_string());
+    assert_eq!(read("mine = true"), Ok(Some(Some(true))));
+    assert_eq!(read("mine = false"), Ok(Some(Some(false))));
+    assert_eq!(read("mine = \"auto\""), Ok(Some(None)));
+    assert_eq!(read(""), Ok(None));
+    for text in ["mine = \"never\"", "mine = 1"] {
+        assert!(read(text).unwrap_err().contains("true, false or \"auto\""), "{text}");
+    }
+}

@@ -217,6 +217,17 @@ mod tests {
     }
 
     #[test]
+    fn a_segment_that_grows_is_in_use() {
+        let mut segments = Segments::new(2, 100);
+        let first = fill(&mut segments, Extent::new(0, 10));
+        fill(&mut segments, Extent::new(1000, 10));
+        segments.extend(first, Lbn(20));
+        fill(&mut segments, Extent::new(2000, 10));
+        assert_eq!(segments.look(Extent::new(0, 20)), Lookup::Hit(0));
+        assert_eq!(segments.look(Extent::new(1000, 10)), Lookup::Miss);
+    }
+
+    #[test]
     fn an_empty_segment_is_filled_before_any_other() {
         let mut segments = Segments::new(2, 100);
         fill(&mut segments, Extent::new(0, 10));

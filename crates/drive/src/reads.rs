@@ -209,10 +209,7 @@ impl Drive {
         self.hold_arm(passage.end, passage.after.track);
         if !self.segments.is_none() {
             let (segment, from) = match segment {
-                Some(i) => {
-                    self.segments.extend(i, at.end());
-                    (i, rest.start)
-                }
+                Some(i) => (i, rest.start),
                 None => {
                     let from = match self.mechanics.access.free {
                         true => self.passed_before(start + stroke.total(), passage.began, *spot, at.start),

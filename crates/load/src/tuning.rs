@@ -500,6 +500,49 @@ mod tests {
     }
 
     #[test]
+    fn who_has_a_bound_may_go_before_all_others() {
+        let text = TEXT
+            .replace("name = \"b\"", "name = \"b\"\npriority = 2")
+            .replace("name = \"a\"", "name = \"a\"\npriority = 1");
+        let with = |goal: &str| space(&text, goal);
+        let mut candidate = with("p99(a) <= 30ms").today();
+        let (knob, first) = place(&with("p99(a) <= 30ms"), "workload.0.priority=3", "priority=3");
+        candidate[knob] = first;
+        let experiment = with("p99(a) <= 30ms").case(&candidate, LoadPart::Whole).unwrap().experiment;
+        assert_eq!([experiment.workloads[0].priority, experiment.workloads[1].priority], [3, 2]);
+        let higher = with("p99(b) <= 30ms");
+        assert!(!higher.knobs.iter().any(|knob| knob.name.contains("priority")), "it goes before all others already");
+    }
+
+    #[test]
+    fn under_a_stack_there_is_nothing_to_set_but_what_it_has() {
+        for (stack, policy) in [(Stack::Linux, "mq-deadline"), (Stack::Zfs, "zfs"), (Stack::Ceph, "dmclock")] {
+            let goal = SettingGoal::parse("p99(a) <= 30ms", &["a", "b"]).unwrap();
+            let space = space(TEXT, "mean").under(stack).unwrap().with_knobs(&goal);
+            let today = space.case(&space.today(), LoadPart::Whole).unwrap().experiment;
+            assert_eq!(today.scheduler.policy.manual().name, policy);
+            assert!(space.tell_words(&space.today()).is_empty());
+            for (at, knob) in space.knobs.iter().enumerate() {
+                for choice in 1..knob.choices.len() {
+                    let mut candidate = space.today();
+                    candidate[at] = choice;
+                    let (sets, words) = (space.tell(&candidate), space.tell_words(&candidate));
+                    assert!(!sets.is_empty() && !words.is_empty(), "{stack}: {sets:?} {words:?}");
+                    space.case(&candidate, LoadPart::Whole).unwrap_or_else(|error| panic!("{stack} {sets:?}: {error}"));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_set_of_a_stack_counts() {
+        let text = TEXT.replace("policy = \"asatf\"\nage_weight = 6.0", "policy = \"mq-deadline\"\nfifo_batch = 3");
+        let written = |stack| space(&text, "mean").under(stack).unwrap().document.write();
+        assert!(written(Stack::Linux).contains("fifo_batch = 3") && written(Stack::Linux).contains("queue = 1"));
+        assert!(!written(Stack::Zfs).contains("fifo_batch") && !written(Stack::Zfs).contains("queue = 1"));
+    }
+
+    #[test]
     fn what_is_drawn_is_cut_by_time_and_drawn_anew() {
         let mut space = space(TEXT, "mean");
         space.cut = Some(LoadCut::Time { warm_up: Span(10_000_000_000), length: Span(40_000_000_000) });

@@ -190,4 +190,18 @@ mod tests {
         assert!(Export { name: "a\0".into(), ..Export::default() }.fault().is_some());
         assert!(Export { size: 1 << 63, ..Export::default() }.fault().is_some());
     }
+
+    #[test]
+    fn a_session_has_no_flag_that_its_headers_cannot_carry() {
+        let all = Flags::SEND_DF.with(Flags::BLOCK_STATUS_PAYLOAD).with(Flags::SEND_FLUSH);
+        let export = Export { flags: all, ..Export::default() };
+        let has = |negotiated, flag| Session::new(0, &export, negotiated, Contexts::default()).flags.has(flag);
+        for (negotiated, df, payload) in
+            [((false, false), false, false), ((true, false), true, false), ((true, true), true, true)]
+        {
+            assert_eq!(has(negotiated, Flags::SEND_DF), df, "{negotiated:?}");
+            assert_eq!(has(negotiated, Flags::BLOCK_STATUS_PAYLOAD), payload, "{negotiated:?}");
+            assert!(has(negotiated, Flags::SEND_FLUSH) && has(negotiated, Flags::HAS_FLAGS));
+        }
+    }
 }

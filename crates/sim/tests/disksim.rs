@@ -9,6 +9,9 @@
 use block::{Command, Place, Tag, Time, Verb};
 use disk::{DrivePlan, Truth, disksim};
 use drive::Drive;
+use flate2::read::GzDecoder;
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// DiskSim's numbers for a configuration.
@@ -18,6 +21,8 @@ struct Theirs {
     stale: bool,
     mean_ms: f64,
     slow_ms: f64,
+    /// The response of each request, ms; the second with gaps ten times as long.
+    answers: [Vec<f64>; 2],
 }
 
 /// Which drive it is: its seed says where the platter stands at time zero.
@@ -31,8 +36,8 @@ fn turned(seed: u64) -> f64 {
     (x ^ (x >> 31)) as f64 / 18_446_744_073_709_551_616.0
 }
 
-/// The mean response in ms of a host that hands down requests in order of arrival, `gaps` times as late.
-fn mean(plan: &DrivePlan, load: &[trace::TraceRecord], queue: usize, gaps: u64) -> f64 {
+/// The response in ms of each request of a host that hands them down in order of arrival, `gaps` times as late.
+fn responses(plan: &DrivePlan, load: &[trace::TraceRecord], queue: usize, gaps: u64) -> Vec<f64> {
     let mut sheet = plan.drive("imported").unwrap().sheet;
     sheet.queue.depth = queue as u16;
     let mut drive = Drive::new(&sheet, &Truth::default(), SEED);
@@ -40,14 +45,15 @@ fn mean(plan: &DrivePlan, load: &[trace::TraceRecord], queue: usize, gaps: u64) 
     let period = sheet.mechanics.rotation.period_ns();
     let begins = (period * (1.0 - turned(SEED))) as u64;
     let arrival = |i: usize| Time(load[i].time.0 * gaps + begins);
-    let (mut arrived, mut issued, mut inside, mut ended, mut total_ms) = (0, 0, 0, 0, 0.0);
+    let (mut arrived, mut issued, mut inside, mut ended) = (0, 0, 0, 0);
+    let mut responses = vec![0.0; load.len()];
     while ended < load.len() {
         let next = (arrived < load.len()).then(|| arrival(arrived));
         let now = match drive.next() {
             Some(at) if next.is_none_or(|next| at <= next) => match drive.finish() {
                 None => continue,
                 Some((end, tag, ..)) => {
-                    total_ms += end.since(arrival(tag.0 as usize)).as_ms();
+                    responses[tag.0 as usize] = end.since(arrival(tag.0 as usize)).as_ms();
                     (inside, ended) = (inside - 1, ended + 1);
                     end
                 }
@@ -64,7 +70,27 @@ fn mean(plan: &DrivePlan, load: &[trace::TraceRecord], queue: usize, gaps: u64) 
             (inside, issued) = (inside + 1, issued + 1);
         }
     }
-    total_ms / load.len() as f64
+    responses
+}
+
+fn mean(times: &[f64]) -> f64 {
+    times.iter().sum::<f64>() / times.len() as f64
+}
+
+/// What requests took in a file of arrivals, ends and responses.
+fn answers(file: &Path) -> Vec<f64> {
+    let mut text = String::new();
+    GzDecoder::new(File::open(file).unwrap()).read_to_string(&mut text).unwrap();
+    text.lines().map(|line| line.split(' ').next_back().unwrap().parse().unwrap()).collect()
+}
+
+/// So far apart in ms are answers that are taken for the same.
+const SAME_MS: f64 = 0.2;
+
+/// How many answers are the same.
+fn count_same(ours: &[f64], theirs: &[f64]) -> usize {
+    assert_eq!(ours.len(), theirs.len());
+    ours.iter().zip(theirs).filter(|(ours, theirs)| (*ours - *theirs).abs() <= SAME_MS).count()
 }
 
 fn theirs(folder: &Path) -> Theirs {
@@ -76,6 +102,7 @@ fn theirs(folder: &Path) -> Theirs {
         stale: queue > 1 && summary["policy"] == 8,
         mean_ms: summary["mean_ms"].as_f64().unwrap(),
         slow_ms: summary["slow"]["mean_ms"].as_f64().unwrap(),
+        answers: ["answers.txt.gz", "answers-slow.txt.gz"].map(|name| answers(&folder.join(name))),
     }
 }
 
@@ -103,6 +130,7 @@ fn random_configurations_answer_as_disksims_do() {
     runs.retain(|it| it.join("summary.json").is_file());
     runs.sort();
     let (mut imported, mut faulty, mut stale, mut slow) = (vec![], vec![], vec![], vec![]);
+    let (mut same, mut requests) = ([0; 2], 0);
     for run in &runs {
         let theirs = theirs(run);
         let plan = disksim::load(&run.join("drive.parv"), None).unwrap().plan;
@@ -110,15 +138,23 @@ fn random_configurations_answer_as_disksims_do() {
             .unwrap()
             .map(Result::unwrap)
             .collect();
-        let ratio = mean(&plan, &load, theirs.queue, 1) / theirs.mean_ms;
-        let same = mean(&as_disksim(plan.clone()), &load, theirs.queue, 1) / theirs.mean_ms;
-        let alone = mean(&plan, &load, theirs.queue, 10) / theirs.slow_ms;
-        println!("{}: {ratio:.3}, with DiskSim's faults {same:.3}, slow {alone:.3}", run.display());
+        let ratio = mean(&responses(&plan, &load, theirs.queue, 1)) / theirs.mean_ms;
+        let alone = mean(&responses(&plan, &load, theirs.queue, 10)) / theirs.slow_ms;
+        let faults = as_disksim(plan);
+        let times = [1, 10].map(|gaps| responses(&faults, &load, theirs.queue, gaps));
+        let with_faults = mean(&times[0]) / theirs.mean_ms;
+        let here = [0, 1].map(|i| count_same(&times[i], &theirs.answers[i]));
+        (same[0], same[1], requests) = (same[0] + here[0], same[1] + here[1], requests + load.len());
+        println!(
+            "{}: {ratio:.3}, with DiskSim's faults {with_faults:.3}, slow {alone:.3}; of {} requests {here:?} the same",
+            run.display(),
+            load.len()
+        );
         if theirs.stale {
             stale.push(ratio);
         } else {
             imported.push(ratio);
-            faulty.push(same);
+            faulty.push(with_faults);
         }
         slow.push(alone);
     }
@@ -128,7 +164,11 @@ fn random_configurations_answer_as_disksims_do() {
         "of {} {counts:?} within 5 and 10 %: imported, with DiskSim's faults, with a stale angle; slow {near}",
         runs.len()
     );
+    println!(
+        "of {requests} requests {same:?} took the same within {SAME_MS} ms: as they come, and ten times as far apart"
+    );
     assert!(runs.len() == 60 && near >= 56, "{near}");
+    assert!(same[0] >= 146_842 && same[1] >= 161_549, "{same:?} answers are the same");
     let least = [[38, 41], [43, 45], [9, 11]];
     let reached = counts.iter().flatten().zip(least.iter().flatten()).all(|(ours, least)| ours >= least);
     assert!(reached, "{counts:?}");

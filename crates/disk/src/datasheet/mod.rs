@@ -351,4 +351,27 @@ mod tests {
         let mib = |mib: u64| mib << 11;
         assert_eq!(blocks.map(cache_of_class), [1 << 10, mib(2), mib(2), mib(16), mib(64), mib(256)]);
     }
+
+    #[test]
+    fn tracks_are_changed_in_less_than_half_a_turn() {
+        let skew = |write_track| {
+            let seeks = Seeks { average: 8.0, track: 0.5, write_track, settle: 1.0, lead: 0.5, dense: false };
+            sheet(8.0, 9.0).skew(&seeks, &mut Assumptions::default())
+        };
+        // Of a turn of 8.33 ms, 0.6 are 5 ms: with a tenth more and 0.1 ms, what is over 4.45 ms.
+        assert!((skew(4.4).unwrap() - (4.84 + 0.1) / (60e3 / 7200.0)).abs() < 1e-12);
+        let refusal = skew(4.5).unwrap_err().to_string();
+        assert!(refusal.contains("--seek") && refusal.contains("8.33 ms"), "{refusal}");
+        assert_eq!(skew(0.1).unwrap(), 0.1, "at least a tenth");
+    }
+
+    #[test]
+    fn memory_that_is_assumed_is_told_in_mib() {
+        let mut assumed = Assumptions::default();
+        let numbers = sheet(8.0, 9.0).complete(&mut assumed).unwrap();
+        let of = |what: &str| assumed.0.iter().find(|it| it.what.starts_with(what)).unwrap().value.clone();
+        let whole = cache_of_class(sheet(8.0, 9.0).blocks) >> 11;
+        assert_eq!(of("buffer memory"), format!("{whole} MiB"));
+        assert_eq!(of("write buffer"), format!("{} MiB", show(numbers.cache.write as f64 / 2_048.0)));
+    }
 }

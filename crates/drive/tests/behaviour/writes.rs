@@ -172,3 +172,18 @@ fn a_write_that_goes_on_where_the_last_one_ended_does_not_settle_anew() {
         assert!(switched > 2, "{name}: it never left its track");
     }
 }
+
+#[test]
+fn whoever_asks_is_told_what_was_written_back() {
+    let mut rig = Rig::quiet("atlas10k");
+    let device: &mut dyn drive::Machine = &mut rig.drive;
+    device.keep_writes();
+    rig.write(1000, 8);
+    rig.write(500_000, 16);
+    rig.flush();
+    let mut told = Vec::new();
+    drive::Machine::take_writes(&mut rig.drive, &mut |last, took| told.push((last.0, took > block::Span::ZERO)));
+    told.sort_unstable();
+    assert_eq!(told, [(1007, true), (500_015, true)]);
+    drive::Machine::take_writes(&mut rig.drive, &mut |_, _| panic!("it was told before"));
+}

@@ -27,7 +27,8 @@ fn ask(test: &str) -> Asked {
 
 impl Asked {
     fn json(&self, more: &[&str]) -> Value {
-        let arguments = [&["advise", &self.file, "--goal", "mean(reads) <= 500ms, then throughput", "--format", "json"], more];
+        let arguments =
+            [&["advise", &self.file, "--goal", "mean(reads) <= 500ms, then throughput", "--format", "json"], more];
         let output = run_in(&root(), &arguments.concat());
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         serde_json::from_slice(&output.stdout).expect("JSON")

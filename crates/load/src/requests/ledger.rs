@@ -46,7 +46,7 @@ impl Life {
     /// None of its commands is in flight any more: backwards from the last that came back, each counts from when it was issued.
     fn land_commands(&mut self, now: Time) {
         let mut to = now;
-        for leg in self.legs.drain(..).rev().filter(|leg| leg.issued < now) {
+        for leg in self.legs.drain(..).rev() {
             if leg.issued >= to {
                 continue;
             }
