@@ -105,3 +105,24 @@ fn story(pick: &Pick, wish: Wish, measured: f64) -> String {
     let (word, share) = if loss < -0.05 { ("gain", -loss) } else { ("loss", loss.max(0.0)) };
     format!("picked {met} {what}: commands of at most {kib} KiB, {seeks}, at a {word} of {share:.1} % of throughput")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_story_tells_the_chunk_in_kib_and_the_loss_in_percent() {
+        let tell = |loss, wanted, measured| {
+            let plan = Plan { split: Split::Never, ..Plan::of_chunk(256) };
+            let pick = Pick { plan, expected_ms: 3.0, longest_ms: 9.0, loss, met: true };
+            story(&pick, Wish::Expected(Span(wanted)), measured)
+        };
+        let told = tell(0.0625, 3_000_000, 2.5);
+        let wanted = "picked for an expected wait of 3 ms; 2.50 ms in a trial: commands of at most 128 KiB, no seek split, at a loss of \
+                      6.2 % of throughput";
+        assert_eq!(told, wanted);
+        assert!(tell(-0.02, 3_000_000, 2.5).ends_with("at a gain of 2.0 % of throughput"));
+        assert!(tell(-0.0004, 3_000_000, 3.5).contains("this drive cannot do it: nearest to an expected wait"));
+        assert!(tell(-0.0004, 3_000_000, 3.0).ends_with("at a loss of 0.0 % of throughput"));
+    }
+}

@@ -2,6 +2,7 @@
 //! name, traces replayed as their mode says, searches that do not look at everything, and short commands that change
 //! nothing but who may step in; all this on what is not a disk, as far as it can be; and a device learned in use, and in idle time.
 
+mod accounts;
 mod arrays;
 mod belief;
 mod believed;
