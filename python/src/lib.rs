@@ -116,7 +116,7 @@ fn work<T: Send>(
 fn document(py: Python, path: &Path, text: Option<&str>) -> PyResult<Document> {
     let read = match text {
         Some(text) => Document::parse(&path.display().to_string(), text),
-        None => Document::load(path),
+        None => experiment::open(path),
     };
     read.map_err(|error| refuse(py, error))
 }

@@ -8,6 +8,7 @@ use crate::report::{self, Panoramas, RunsSummary};
 use block::{At, BadInput};
 use clap::Args;
 use config::{Document, quote};
+use load::experiment;
 use load::goal::SettingGoal;
 use load::tuning::{SearchSpace, Stack};
 use sim::{AdviceFound, Unwatched};
@@ -66,9 +67,9 @@ pub struct AdviseArgs {
 
 pub fn run(arguments: &AdviseArgs) -> Result<(), VerbFailure> {
     let AdviseArgs { file, goal, drive, sets, seed, output, .. } = arguments;
-    let is_experiment = file.extension().is_some_and(|end| end == "toml");
+    let is_experiment = experiment::is_fio(file) || file.extension().is_some_and(|end| end == "toml");
     let (document, path) =
-        if is_experiment { (Document::load(file)?, file.clone()) } else { of_trace(file, drive.as_deref())? };
+        if is_experiment { (experiment::open(file)?, file.clone()) } else { of_trace(file, drive.as_deref())? };
     let mut all = sets.clone();
     all.extend(drive.as_deref().filter(|_| is_experiment).map(super::simulate::set_drive));
     let space = SearchSpace::of(document, &path, &all, *seed)?;

@@ -8,7 +8,6 @@ use crate::failure::{VerbFailure, print};
 use crate::progress::Simulating;
 use crate::report;
 use clap::Args;
-use config::Document;
 use load::experiment::{self, Case, Kind};
 use load::origin::{self, Program};
 use load::results::Results;
@@ -24,6 +23,8 @@ const MOST_SHOWN: usize = 12;
 /// An experiment is a TOML file: a drive, a scheduler and workloads. A list in place of a value (policy = ["fcfs",
 /// "satf"]) gives one run for each of its values; several lists give one for each combination. All runs get the same
 /// requests. The same file and seed print the same bytes, on any machine, whatever --threads is.
+///
+/// A job file of fio (`.fio`) is an experiment, too, on the drive that --drive names.
 #[derive(Args)]
 #[command(after_help = "Examples:
   halfturn simulate examples/first-look.toml
@@ -85,7 +86,7 @@ pub fn run(arguments: &Simulate) -> Result<(), VerbFailure> {
     let told = arguments.format == OutputFormat::Json || files.is_some();
     // Before the run, which reads them, too.
     let origins = if told { origin::origins(&cases) } else { Vec::new() };
-    let portable = files.as_ref().map(|_| origin::portable(Document::load(file)?, file, &sets, *seed)).transpose()?;
+    let portable = files.as_ref().map(|_| origin::portable(experiment::open(file)?, file, &sets, *seed)).transpose()?;
     let progress = Simulating::new(&cases);
     let pool = super::threads(arguments.threads)?;
     let results = pool.install(|| match &requests {

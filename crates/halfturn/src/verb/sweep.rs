@@ -5,7 +5,7 @@ use crate::failure::{VerbFailure, print};
 use crate::progress::Simulating;
 use block::{At, BadInput};
 use clap::Args;
-use config::Document;
+use load::experiment;
 use load::experiment::Case;
 use load::origin;
 use load::points::{PointJournal, Points, Shard, SweepFolder, write_csv};
@@ -50,7 +50,7 @@ pub struct Sweep {
 
 pub fn run(arguments: &Sweep) -> Result<(), VerbFailure> {
     let Sweep { file, output, sets, seed, shard, threads } = arguments;
-    let document = Document::load(file)?;
+    let document = experiment::open(file)?;
     let points = Points::of(document.clone(), file, sets, *seed)?;
     let points = match shard {
         Some(shard) => points.shard(*shard),

@@ -10,6 +10,7 @@ mod asker;
 mod declared;
 mod dmclock;
 mod drive;
+mod fio;
 mod inputs;
 mod run;
 mod scheduler;
@@ -144,7 +145,29 @@ pub struct Case {
 /// # Errors
 /// Bad input with file, line and mend.
 pub fn load(path: &Path, sets: &[String], seed: Option<u64>) -> Result<Vec<Case>, BadInput> {
-    read(Document::load(path)?, path, sets, seed)
+    read(open(path)?, path, sets, seed)
+}
+
+/// The document of an experiment file, or of a job file of fio (`.fio`).
+///
+/// # Errors
+/// Bad input with file, line and mend.
+pub fn open(path: &Path) -> Result<Document, BadInput> {
+    if is_fio(path) { fio::open(path) } else { Document::load(path) }
+}
+
+/// The document that the text of a job file of fio stands for, shown as `name` in errors.
+///
+/// # Errors
+/// What cannot be said, with its line and the mend.
+pub fn parse_jobs(name: &str, text: &str) -> Result<Document, BadInput> {
+    fio::document(name, text)
+}
+
+/// Whether a file is one of fio's, by its name.
+#[must_use]
+pub fn is_fio(path: &Path) -> bool {
+    path.extension().is_some_and(|end| end == "fio")
 }
 
 /// The same of a document, as if it were that of a file of this path.
