@@ -3,8 +3,9 @@
 use super::OutputFormat;
 use crate::failure::{VerbFailure, print};
 use crate::report;
-use block::{At, BadInput, units};
+use block::{At, BLOCK_BYTES, BadInput, units};
 use clap::Subcommand;
+use load::experiment::FaultKind;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -51,14 +52,15 @@ pub enum VolumeArgs {
     ///
     /// The service file must allow it: `faults = true` in `[serve]`. `slow` lets commands take `--factor` times as long, `stall` has
     /// none come back, `error` fails one in `--one-of`, `torn` does each write in part and fails it, `cut` loses what was not
-    /// flushed and answers nothing more; `back` ends all of it. After `cut`, commands that were under way fail, and a flush among
+    /// flushed and answers nothing more; `back` ends all of it. A fault takes the place of one told before of the same blocks; faults
+    /// of different blocks, and those that `[[fault]]` of the file brings, are there side by side. After `cut`, commands that were under way fail, and a flush among
     /// them has to be seen to (`volume resume`).
     Fault {
         /// The volume, by its name
         #[arg(value_name = "VOLUME")]
         volume: String,
         /// What is wrong with it from now on
-        #[arg(value_name = "FAULT", value_parser = ["slow", "stall", "error", "torn", "cut", "back"])]
+        #[arg(value_name = "FAULT", value_parser = clap::builder::PossibleValuesParser::new(FaultKind::names()))]
         fault: String,
         /// The control socket: `control` in the service file's `[serve]`
         #[arg(long, value_name = "SOCKET")]
@@ -72,6 +74,12 @@ pub enum VolumeArgs {
         /// The seed by which it is drawn what fails, or is lost
         #[arg(long, value_name = "N", default_value = "1")]
         seed: u64,
+        /// Where in the volume it begins, e.g. 1GiB; then it is of what touches these blocks, and of no flush
+        #[arg(long, value_name = "SIZE")]
+        offset: Option<String>,
+        /// How much of the volume has it, e.g. 64KiB [default: up to its end]
+        #[arg(long, value_name = "SIZE")]
+        size: Option<String>,
     },
     /// Resume a volume after a failed flush
     ///
@@ -109,9 +117,10 @@ pub fn run(verb: &VolumeArgs) -> Result<(), VerbFailure> {
             });
             ask(control, &question).map(drop)
         }
-        VolumeArgs::Fault { volume, fault, control, factor, one_of, seed } => {
+        VolumeArgs::Fault { volume, fault, control, factor, one_of, seed, offset, size } => {
             let question = json!({
                 "verb": "fault", "volume": volume, "fault": fault, "factor": factor, "one_of": one_of, "seed": seed,
+                "offset": bytes("--offset", offset.as_deref())?, "size": bytes("--size", size.as_deref())?,
             });
             ask(control, &question).map(drop)
         }
@@ -119,6 +128,12 @@ pub fn run(verb: &VolumeArgs) -> Result<(), VerbFailure> {
             ask(control, &json!({ "verb": "resume", "volume": volume })).map(drop)
         }
     }
+}
+
+/// How many bytes an option says, where it is given.
+fn bytes(option: &str, told: Option<&str>) -> Result<Option<u64>, BadInput> {
+    let bad = |what| BadInput::new(option, At::File, what, "give one such as 64KiB");
+    told.map(|told| units::blocks(told).map(|blocks| blocks * BLOCK_BYTES).map_err(bad)).transpose()
 }
 
 pub(super) fn ask(control: &Path, question: &Value) -> Result<Value, VerbFailure> {

@@ -10,6 +10,8 @@ mod client;
 mod fault;
 #[cfg(test)]
 mod faults;
+mod mail;
+mod schedule;
 mod status;
 mod stop;
 mod volume;
@@ -17,7 +19,7 @@ mod work;
 
 use crate::bell::Mailbox;
 use crate::memory::{PAGE, Pool, Slice};
-use crate::metrics::{Buckets, ServiceMetrics};
+use crate::metrics::Buckets;
 use crate::ring::{RingOp, RingToken};
 use crate::unit::Zeroes;
 use crate::world::{Hands, Remaining, RequestSource};
@@ -25,12 +27,13 @@ use answers::{acknowledge, error_reply, last};
 use block::errno::{EIO, EOPNOTSUPP, ETIME, ETIMEDOUT};
 use block::{BLOCK_BYTES, Change, DiskId, Ending, Qos, Request, RequestId, Span, Time};
 use client::{Client, Heard, PendingReply, ReceiveState, ReplyHeader};
-pub use fault::FaultSetting;
-use load::experiment::ServePlan;
+pub use fault::{FaultSetting, VolumeFault};
+use load::experiment::{FaultPlan, ServePlan};
+pub use mail::EngineMessage;
 use nbd::reply::Chunk;
-use nbd::{CommandFlags, Refused, RequestType, Session};
+use nbd::{CommandFlags, Refused, RequestType};
 use sched::{Bill, Input, Pulse};
-use serde_json::Value;
+use schedule::FaultSchedule;
 pub use status::Rates;
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -38,7 +41,6 @@ use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::mpsc::Sender;
 use stop::Shutdown;
 pub use stop::Undone;
 pub use volume::{ServedVolume, Setting, VolumeReport};
@@ -49,26 +51,6 @@ use work::{InFlightRequest, Submission, Works};
 const SMALL: u64 = 1 << 20;
 const SMALL_ONES: u64 = 64 << 20;
 const TINY: u64 = 64 << 10;
-
-/// What other threads tell the engine.
-pub enum EngineMessage {
-    /// A client has chosen its export; bytes of its first requests may have come.
-    Client(OwnedFd, Session, Vec<u8>),
-    /// Someone asks how the volumes fare.
-    Volumes(Sender<Vec<VolumeReport>>),
-    /// Someone asks for what was counted.
-    Metrics(Sender<ServiceMetrics>),
-    /// A volume is to be served otherwise; the answer says what was wrong.
-    Set(Setting, Sender<Result<(), String>>),
-    /// Something is wrong with a volume from now on, or nothing more; the answer says what was wrong with that.
-    Fault(FaultSetting, Sender<Result<(), String>>),
-    /// Someone asks for the array, or has it go on without a disk; the answer is what it is then, or what was wrong.
-    Array(Option<DiskId>, Sender<Result<Value, String>>),
-    /// A volume of which a flush has failed is to go on; the answer says what was wrong.
-    Resume(String, Sender<Result<(), String>>),
-    /// No more requests are taken; what was asked is done, and the device flushed.
-    Stop,
-}
 
 /// The transmission phase of all connections: requests in, replies out.
 pub struct Front {
@@ -97,6 +79,8 @@ pub struct Front {
     stop: Shutdown,
     /// Whether the device does not answer: then nothing waits for it.
     hangs: bool,
+    /// What is wrong with the volumes, and when something will be.
+    faults: FaultSchedule,
     /// How many flushes have failed, and writes that were to reach the medium.
     failures: u64,
     /// What the core says of itself; and how late the host was.
@@ -135,6 +119,7 @@ impl Front {
             look: Time::ZERO,
             stop: Shutdown::new(),
             hangs: false,
+            faults: FaultSchedule::default(),
             failures: 0,
             pulse: Rc::default(),
             late: Buckets::default(),
@@ -145,6 +130,15 @@ impl Front {
     #[must_use]
     pub fn telling(self, rates: Rates) -> Front {
         Front { rates, ..self }
+    }
+
+    /// The same, of whose volumes something is wrong as a file says.
+    ///
+    /// # Errors
+    /// When a volume is shorter than where its fault is to be: how.
+    pub fn with_faults(self, plans: &[FaultPlan]) -> Result<Front, String> {
+        let faults = FaultSchedule::new(plans, &self.volumes)?;
+        Ok(Front { faults, ..self })
     }
 
     /// How the volumes fared.
@@ -164,56 +158,6 @@ impl Front {
         if hands.kernel.push(&bell, RingToken::Bell, RingOp::Receive(strokes, false)).is_err() {
             self.stop.begin(hands.kernel.now());
         }
-    }
-
-    /// Handles the messages that other threads left for the engine.
-    fn read_mail(&mut self, hands: &mut Hands) {
-        while let Ok(message) = self.mailbox.mail.try_recv() {
-            match message {
-                EngineMessage::Client(socket, session, early) => self.welcome(socket, session, &early, hands),
-                EngineMessage::Volumes(asker) => {
-                    let _ = asker.send(self.reports());
-                }
-                EngineMessage::Metrics(asker) => {
-                    let (volumes, pulse, late) = (self.reports(), self.pulse.get(), self.late);
-                    let _ = asker.send(ServiceMetrics { volumes, pulse, late });
-                }
-                EngineMessage::Set(setting, asker) => {
-                    let answer = setting.apply(&mut self.volumes);
-                    let _ = asker.send(answer.map(|told| self.ready.extend(told)));
-                }
-                EngineMessage::Fault(setting, asker) => {
-                    let answer = setting.apply(&mut self.volumes, hands);
-                    let _ = asker.send(answer);
-                }
-                EngineMessage::Array(fail, asker) => {
-                    let _ = asker.send(self.tell_array(fail, hands));
-                }
-                EngineMessage::Resume(volume, asker) => {
-                    let volume = ServedVolume::find_volume(&mut self.volumes, &volume);
-                    let _ = asker.send(volume.map(|volume| volume.flush_failed = false));
-                }
-                EngineMessage::Stop => {
-                    self.stop.begin(hands.kernel.now());
-                    (0..self.clients.len() as u32).for_each(|number| self.dismiss(number));
-                }
-            }
-        }
-    }
-
-    fn welcome(&mut self, socket: OwnedFd, session: Session, early: &[u8], hands: &mut Hands) {
-        if self.stop.has_begun() || early.len() > Client::EARLY {
-            self.inside.fetch_sub(1, Ordering::Relaxed);
-            return;
-        }
-        let client = Client::new(socket, session, early, Rc::clone(&self.unsent), hands.pool);
-        self.volumes[session.export].clients += 1;
-        let number = self.clients.iter().position(Option::is_none).unwrap_or(self.clients.len());
-        match self.clients.get_mut(number) {
-            Some(place) => *place = Some(client),
-            None => self.clients.push(Some(client)),
-        }
-        self.touched.push(number as u32);
     }
 
     /// Reads what a client has sent, as far as there is room for it.
@@ -425,13 +369,15 @@ fn room(plan: &ServePlan, client: &Client, all: u64) -> Option<u64> {
 
 impl RequestSource for Front {
     fn due(&self, _: u32) -> Option<Time> {
-        self.volumes.iter().any(|volume| volume.clients > 0).then_some(self.look)
+        let look = self.volumes.iter().any(|volume| volume.clients > 0).then_some(self.look);
+        look.into_iter().chain(self.faults.due()).min()
     }
 
     fn ask(&mut self, now: Time, room: u32, hands: &mut Hands) -> Option<Input> {
         if now >= self.look {
             self.let_go_of_stuck(now, hands);
         }
+        self.faults.follow(now, &mut self.volumes, hands);
         while let Some(id) = self.cancelled.pop_front() {
             // Its number may be another's by now.
             let client = self.works.get(id.0).and_then(|work| self.clients[work.client as usize].as_ref());

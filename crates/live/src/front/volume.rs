@@ -1,5 +1,6 @@
 //! A volume as it is served, and how it fares.
 
+use super::fault::VolumeFault;
 use crate::metrics::Buckets;
 use block::errno::{EOPNOTSUPP, ETIMEDOUT};
 use block::{BLOCK_BYTES, Ending, Qos, Span, Time};
@@ -25,8 +26,8 @@ pub struct ServedVolume {
     pub(super) deadline: Option<Span>,
     pub(super) clients: u32,
     pub(super) hangs: bool,
-    /// What was made wrong with it.
-    pub(super) fault: Option<String>,
+    /// What is wrong with it.
+    pub(super) faults: Vec<VolumeFault>,
     /// Whether a flush has failed since it was last told to go on: then none succeeds.
     pub(super) flush_failed: bool,
     pub(super) in_flight: u32,
@@ -78,8 +79,8 @@ pub struct VolumeReport {
     pub claim: Option<Claim>,
     /// Whether its device does not answer: requests fail at once.
     pub hangs: bool,
-    /// What was made wrong with it, for tests.
-    pub fault: Option<String>,
+    /// What is wrong with it, for tests.
+    pub faults: Vec<VolumeFault>,
     /// Whether a flush has failed, so that no flush and no write with FUA succeeds until it is told to go on.
     pub flush_failed: bool,
     /// How many clients are connected.
@@ -138,11 +139,18 @@ impl VolumeReport {
             "name": self.name, "bytes": self.bytes, "class": self.class, "priority": self.priority,
             "deadline_ms": self.deadline.map(ms),
             "share": self.claim.map(|claim| claim.share), "floor": self.claim.map(|claim| claim.floor),
-            "limit": self.claim.map(|claim| claim.limit), "hangs": self.hangs, "fault": self.fault, "flush_failed": self.flush_failed, "clients": self.clients, "reads": reads, "writes": writes, "flushes": flushes, "trims": trims,
+            "limit": self.claim.map(|claim| claim.limit), "hangs": self.hangs, "fault": self.fault(), "flush_failed": self.flush_failed, "clients": self.clients, "reads": reads, "writes": writes, "flushes": flushes, "trims": trims,
             "in_flight": self.in_flight, "yield": self.yielded,
             "read_bytes": read_bytes, "written_bytes": written_bytes, "failed": failed, "dropped": dropped,
             "response_ms": { "mean": mean, "p50": p50, "p99": p99 },
+            "faults": self.faults.iter().map(VolumeFault::json).collect::<Vec<_>>(),
         })
+    }
+
+    /// What is wrong with it, in the words of `halfturn volume fault`.
+    fn fault(&self) -> Option<String> {
+        let all: Vec<&str> = self.faults.iter().map(VolumeFault::shown).collect();
+        (!all.is_empty()).then(|| all.join(", "))
     }
 }
 
@@ -257,7 +265,7 @@ impl ServedVolume {
             deadline: volume.deadline,
             clients: 0,
             hangs: false,
-            fault: None,
+            faults: Vec::new(),
             flush_failed: false,
             in_flight: 0,
             worths: worths.to_vec(),
@@ -362,7 +370,7 @@ impl ServedVolume {
             deadline: self.deadline,
             claim: self.claims.get(usize::from(self.class)).copied(),
             hangs: self.hangs,
-            fault: self.fault.clone(),
+            faults: self.faults.clone(),
             flush_failed: self.flush_failed,
             clients: self.clients,
             in_flight: self.in_flight,

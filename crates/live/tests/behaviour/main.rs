@@ -2,7 +2,9 @@
 
 mod arrays;
 mod clients;
+mod devices;
 mod emulated;
 mod far;
+mod faults;
 mod metrics;
 mod service;

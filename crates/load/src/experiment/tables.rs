@@ -1,6 +1,8 @@
 //! Every table of an experiment file, with its keys: what help, reference pages and the schema are written from.
 
-use super::{array, dmclock, drive, run, scheduler, serve, service, share, system, value, volume, workload};
+use super::{
+    array, device, dmclock, drive, fault, run, scheduler, serve, service, share, system, value, volume, workload,
+};
 use config::Table;
 use sched::predict;
 use std::sync::LazyLock;
@@ -22,6 +24,7 @@ pub fn tables() -> Vec<Table> {
         drive::drive(),
         drive::drift(),
         drive::disk(),
+        device::device(),
         array::array(),
         array::fails(),
         scheduler::scheduler(),
@@ -40,6 +43,7 @@ pub fn tables() -> Vec<Table> {
         volume::volume(),
         share::of_volume::keys(),
         serve::serve(),
+        fault::fault(),
         workload::workload(),
         system::system(),
         run::run(),
