@@ -179,12 +179,12 @@ impl Door {
             }
             Became::Client(session, early) => {
                 let guest = self.guests.swap_remove(number);
-                if let Ok((socket, early)) = guest.hand_over(early, &self.guard) {
+                if let Ok((socket, early, identity)) = guest.hand_over(early, &self.guard) {
                     let (caller, export) = &self.rooms[session.export];
                     self.inside.fetch_add(1, Ordering::Relaxed);
                     let session = Session { export: *export, ..session };
                     // Whose device could not go on has nobody to serve them.
-                    if !caller.tell(EngineMessage::Client(socket, session, early)) {
+                    if !caller.tell(EngineMessage::Client(socket, session, early, identity)) {
                         self.inside.fetch_sub(1, Ordering::Relaxed);
                     }
                 }

@@ -83,6 +83,7 @@ impl Engine {
         let timeout = plan.timeout;
         let front = Front::new(mailbox, plan, served, inside).map_err(stopped)?.telling(rates);
         let front = front.with_faults(&experiment.faults).map_err(|what| bad(what, "mend it in [[fault]]"))?;
+        let front = front.with_clients(&experiment.clients).map_err(|what| bad(what, "mend it in [[client]]"))?;
         let host = Host::new(clock, experiment.serve.io).map_err(stopped)?;
         notes.extend(host.note());
         let world = LiveWorld::new(host, unit, front, timeout);

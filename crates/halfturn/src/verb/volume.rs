@@ -21,7 +21,7 @@ pub enum VolumeArgs {
         #[arg(long, value_enum, default_value = "table")]
         format: OutputFormat,
     },
-    /// Change a volume's quality of service; requests in flight keep theirs
+    /// Change a volume's quality of service, or that of some of its clients; requests in flight keep theirs
     Set {
         /// The volume to change
         #[arg(value_name = "VOLUME")]
@@ -47,6 +47,18 @@ pub enum VolumeArgs {
         /// The greatest part of the arm's time that it gets, 0 to 1
         #[arg(long, value_name = "PART")]
         limit: Option<f64>,
+        /// Of clients of this user alone, by name or number, on the UNIX socket
+        #[arg(long, value_name = "USER")]
+        user: Option<String>,
+        /// Of clients of this process alone, as `ps -o comm` shows it
+        #[arg(long, value_name = "NAME")]
+        process: Option<String>,
+        /// Of clients in this control group alone, or one under it
+        #[arg(long, value_name = "PATH")]
+        cgroup: Option<String>,
+        /// Of clients with this name in their certificate alone
+        #[arg(long, value_name = "NAME")]
+        certificate: Option<String>,
     },
     /// Make a volume slow, sick or cut off, to see how what stands on it fares
     ///
@@ -104,7 +116,20 @@ pub fn run(verb: &VolumeArgs) -> Result<(), VerbFailure> {
                 OutputFormat::Table => report::listed_volumes(&answer),
             })
         }
-        VolumeArgs::Set { volume, control, class, priority, deadline, share, floor, limit } => {
+        VolumeArgs::Set {
+            volume,
+            control,
+            class,
+            priority,
+            deadline,
+            share,
+            floor,
+            limit,
+            user,
+            process,
+            cgroup,
+            certificate,
+        } => {
             let bad = |what| BadInput::new("--deadline", At::File, what, "give a time such as 50ms, or none");
             let deadline = match deadline.as_deref() {
                 None => Value::Null,
@@ -113,7 +138,8 @@ pub fn run(verb: &VolumeArgs) -> Result<(), VerbFailure> {
             };
             let question = json!({
                 "verb": "set", "volume": volume, "class": class, "priority": priority, "deadline_ms": deadline,
-                "share": share, "floor": floor, "limit": limit,
+                "share": share, "floor": floor, "limit": limit, "user": user, "process": process, "cgroup": cgroup,
+                "certificate": certificate,
             });
             ask(control, &question).map(drop)
         }

@@ -2,10 +2,12 @@
 
 use super::client::Client;
 use super::{FaultSetting, Front, ServedVolume, Setting, VolumeReport};
+use crate::identity::Identity;
 use crate::metrics::ServiceMetrics;
 use crate::world::Hands;
 use block::DiskId;
 use nbd::Session;
+use sched::Input;
 use serde_json::Value;
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
@@ -14,8 +16,8 @@ use std::sync::mpsc::Sender;
 
 /// What other threads tell the engine.
 pub enum EngineMessage {
-    /// A client has chosen its export; bytes of its first requests may have come.
-    Client(OwnedFd, Session, Vec<u8>),
+    /// A client has chosen its export; bytes of its first requests may have come. Who it is.
+    Client(OwnedFd, Session, Vec<u8>, Identity),
     /// Someone asks how the volumes fare.
     Volumes(Sender<Vec<VolumeReport>>),
     /// Someone asks for what was counted.
@@ -37,7 +39,9 @@ impl Front {
     pub(super) fn read_mail(&mut self, hands: &mut Hands) {
         while let Ok(message) = self.mailbox.mail.try_recv() {
             match message {
-                EngineMessage::Client(socket, session, early) => self.welcome(socket, session, &early, hands),
+                EngineMessage::Client(socket, session, early, identity) => {
+                    self.welcome((socket, session), &early, identity, hands);
+                }
                 EngineMessage::Volumes(asker) => {
                     let _ = asker.send(self.reports());
                 }
@@ -46,7 +50,7 @@ impl Front {
                     let _ = asker.send(ServiceMetrics { volumes, pulse, late });
                 }
                 EngineMessage::Set(setting, asker) => {
-                    let answer = setting.apply(&mut self.volumes);
+                    let answer = self.set(&setting);
                     let _ = asker.send(answer.map(|told| self.ready.extend(told)));
                 }
                 EngineMessage::Fault(setting, asker) => {
@@ -68,12 +72,24 @@ impl Front {
         }
     }
 
-    fn welcome(&mut self, socket: OwnedFd, session: Session, early: &[u8], hands: &mut Hands) {
+    /// Serves a volume, or some of its clients, otherwise from now on; what the core is to be told.
+    fn set(&mut self, setting: &Setting) -> Result<Option<Input>, String> {
+        let Some(who) = &setting.who else { return setting.apply(&mut self.volumes) };
+        let (volume, served) = setting.serve_as(&mut self.volumes)?;
+        self.rules.set(volume, who.clone(), served)?;
+        for client in self.clients.iter_mut().flatten() {
+            client.served = self.rules.find(&client.identity, client.volume);
+        }
+        Ok(None)
+    }
+
+    fn welcome(&mut self, (socket, session): (OwnedFd, Session), early: &[u8], identity: Identity, hands: &mut Hands) {
         if self.stop.has_begun() || early.len() > Client::EARLY {
             self.inside.fetch_sub(1, Ordering::Relaxed);
             return;
         }
-        let client = Client::new(socket, session, early, Rc::clone(&self.unsent), hands.pool);
+        let served = self.rules.find(&identity, session.export);
+        let client = Client::new(socket, session, early, (identity, served), Rc::clone(&self.unsent), hands.pool);
         self.volumes[session.export].clients += 1;
         let number = self.clients.iter().position(Option::is_none).unwrap_or(self.clients.len());
         match self.clients.get_mut(number) {

@@ -11,6 +11,7 @@ mod fault;
 #[cfg(test)]
 mod faults;
 mod mail;
+mod rules;
 mod schedule;
 mod status;
 mod stop;
@@ -25,13 +26,15 @@ use crate::unit::Zeroes;
 use crate::world::{Hands, Remaining, RequestSource};
 use answers::{acknowledge, error_reply, last};
 use block::errno::{EIO, EOPNOTSUPP, ETIME, ETIMEDOUT};
-use block::{BLOCK_BYTES, Change, DiskId, Ending, Qos, Request, RequestId, Span, Time};
+use block::{BLOCK_BYTES, Change, DiskId, Ending, Request, RequestId, Span, Time};
 use client::{Client, Heard, PendingReply, ReceiveState, ReplyHeader};
 pub use fault::{FaultSetting, VolumeFault};
-use load::experiment::{FaultPlan, ServePlan};
+use load::experiment::{ClientRule, FaultPlan, ServePlan};
 pub use mail::EngineMessage;
 use nbd::reply::Chunk;
 use nbd::{CommandFlags, Refused, RequestType};
+use rules::ClientRules;
+pub use rules::ConnectedClient;
 use sched::{Bill, Input, Pulse};
 use schedule::FaultSchedule;
 pub use status::Rates;
@@ -46,6 +49,8 @@ pub use stop::Undone;
 pub use volume::{ServedVolume, Setting, VolumeReport};
 use work::{InFlightRequest, Submission, Works};
 
+/// Clients of a volume of which it is told who they are.
+const MOST_TOLD: usize = 64;
 /// Bytes of a request that a client may make who has none in flight: whatever others hold, nobody starves. Beyond the bound of
 /// all there are some for requests that are small; for tiny ones always.
 const SMALL: u64 = 1 << 20;
@@ -79,6 +84,8 @@ pub struct Front {
     stop: Shutdown,
     /// Whether the device does not answer: then nothing waits for it.
     hangs: bool,
+    /// How clients are served who are not served as their volume is.
+    rules: ClientRules,
     /// What is wrong with the volumes, and when something will be.
     faults: FaultSchedule,
     /// How many flushes have failed, and writes that were to reach the medium.
@@ -119,6 +126,7 @@ impl Front {
             look: Time::ZERO,
             stop: Shutdown::new(),
             hangs: false,
+            rules: ClientRules::default(),
             faults: FaultSchedule::default(),
             failures: 0,
             pulse: Rc::default(),
@@ -141,10 +149,26 @@ impl Front {
         Ok(Front { faults, ..self })
     }
 
+    /// The same, some of whose clients are served as these rules say.
+    ///
+    /// # Errors
+    /// When a rule names a user whom nobody knows.
+    pub fn with_clients(self, rules: &[ClientRule]) -> Result<Front, String> {
+        let rules = ClientRules::new(rules, &self.volumes)?;
+        Ok(Front { rules, ..self })
+    }
+
     /// How the volumes fared.
     #[must_use]
     pub fn reports(&self) -> Vec<VolumeReport> {
-        self.volumes.iter().map(ServedVolume::report).collect()
+        let mut reports: Vec<VolumeReport> = self.volumes.iter().map(ServedVolume::report).collect();
+        for client in self.clients.iter().flatten() {
+            let told = &mut reports[client.volume].connected;
+            if told.len() < MOST_TOLD {
+                told.push(client.served.tell(&client.identity, &self.volumes[client.volume]));
+            }
+        }
+        reports
     }
 
     /// Where the core is to say how it fares.
@@ -249,8 +273,7 @@ impl Front {
         let Some(work) = self.works.get(id.0) else { return };
         let Some(client) = &self.clients[work.client as usize] else { return };
         let volume = &self.volumes[client.volume];
-        let deadline = volume.deadline.map(|within| work.arrived + within);
-        let qos = Qos { class: volume.class, priority: volume.priority, deadline };
+        let qos = client.served.qos(volume, work.arrived);
         self.ready.push_back(Input::Submit(Request { id, op, at, qos }));
     }
 
@@ -333,7 +356,8 @@ impl Front {
         for work in self.works.waiting() {
             let Some(client) = self.clients[work.client as usize].as_mut() else { continue };
             work.answered = true;
-            self.volumes[client.volume].count_ending(now, &work.request, work.arrived, Ending::Failed(ETIMEDOUT));
+            let volume = &mut self.volumes[client.volume];
+            volume.count_ending(now, &work.request, (work.arrived, client.served), Ending::Failed(ETIMEDOUT));
             client.answer(error_reply(client, &work.request, ETIMEDOUT));
             self.touched.push(work.client);
         }
@@ -428,7 +452,8 @@ impl RequestSource for Front {
         let Some(volume) = self.clients[work.client as usize].as_ref().map(|client| client.volume) else { return };
         let how = if how == Ending::Finished && self.is_in_doubt(&work, volume) { Ending::Failed(EIO) } else { how };
         let Some(client) = self.clients[work.client as usize].as_mut().filter(|_| !work.answered) else { return };
-        self.volumes[volume].count_ending(now, &work.request, work.arrived, how);
+        let served = client.served;
+        self.volumes[volume].count_ending(now, &work.request, (work.arrived, served), how);
         let errno = match how {
             Ending::Finished => None,
             Ending::Failed(errno) => Some(errno),
@@ -448,7 +473,8 @@ impl RequestSource for Front {
     fn on_arm_time(&mut self, id: Option<RequestId>, bill: &Bill, (from, until): (Time, Time)) {
         let client =
             id.and_then(|id| self.works.get(id.0)).and_then(|work| self.clients[work.client as usize].as_ref());
-        volume::bill(&mut self.volumes, client.map(|client| client.volume), bill, until.since(from));
+        let own = client.map(|client| (client.volume, client.served.class(&self.volumes[client.volume])));
+        volume::bill(&mut self.volumes, own, bill, until.since(from));
     }
 
     fn on_start(&mut self, now: Time, id: RequestId) {

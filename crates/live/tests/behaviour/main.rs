@@ -6,5 +6,6 @@ mod devices;
 mod emulated;
 mod far;
 mod faults;
+mod identity;
 mod metrics;
 mod service;

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 
 /// A file with each table in which keys of no other are needed for all to be of use.
 const PLAIN: &str = r#"
+client = [{ user = "root", priority = 1 }]
 fault = [{ disk = 1, kind = "stall", at = "1s" }]
 [drive]
 path = "emulated:nl20"
@@ -38,6 +39,7 @@ fn place(table: &Table) -> (String, String) {
         "disk" => (PLAIN.replace("[drive]\n", "[[disk]]\ncount = 1\n"), "disk.0".into()),
         "device" => (PLAIN.replace("[drive]\n", "[[device]]\nname = \"d\"\n"), "device.d".into()),
         "volume" => (PLAIN.into(), "volume.v".into()),
+        "client" => (PLAIN.into(), "client.0".into()),
         "fault" => (PLAIN.into(), "fault.0".into()),
         "array.fails" => (PLAIN.into(), "array.fails.0".into()),
         "workload" => (PLAIN.into(), "workload.it".into()),

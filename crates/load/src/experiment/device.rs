@@ -3,7 +3,7 @@
 //! A file of several is read as one file for each, which has that device alone, the volumes and faults on it, and what it says to all.
 
 use super::volume::{DEVICE, NAME as VOLUME_NAME, OF, volume};
-use super::{DriveChoice, Experiment, drive, expand, fault};
+use super::{DriveChoice, Experiment, client, drive, expand, fault};
 use block::{At, BadInput};
 use config::{Document, NamedBy, Section, Table};
 use std::path::Path;
@@ -106,15 +106,25 @@ pub(super) fn read_each(document: &Document, path: &Path) -> Result<ServicePlan,
     let volumes = read_owned(&root, &names)?;
     let faults = root.sections(fault::fault().name())?;
     let faulty = faults.iter().map(|section| section.get(&fault::VOLUME)).collect::<Result<Vec<_>, _>>()?;
+    // Who has a class, and on which device: clients of any volume are on all.
+    let mut users: Vec<(String, Option<usize>)> =
+        volumes.iter().map(|it| (it.class.clone(), Some(it.device))).collect();
+    let rules = root.sections(client::client().name())?;
+    let mut asked = Vec::new();
+    for rule in &rules {
+        let (of, class) = (rule.get(&client::VOLUME)?, rule.get(&client::CLASS)?);
+        asked.push(volumes.iter().find(|volume| Some(&volume.name) == of.as_ref()).map(|volume| volume.device));
+        users.extend(class.map(|class| (class, asked.last().copied().flatten())));
+    }
     let mut devices = Vec::new();
     for (device, mut document) in document.split(own().name()).into_iter().enumerate() {
         document.move_key(own().name(), PROFILE.name(), "scheduler");
         document.keep_tables(volume().name(), |number| volumes[number].device == device);
         let elsewhere = |name: &String| volumes.iter().any(|volume| volume.name == *name && volume.device != device);
         document.keep_tables(fault::fault().name(), |number| !faulty[number].as_ref().is_some_and(elsewhere));
-        let has = |class: &str, own: bool| volumes.iter().any(|it| it.class == class && (it.device == device) == own);
-        let others = volumes.iter().map(|volume| volume.class.as_str());
-        let others: Vec<&str> = others.filter(|class| has(class, false) && !has(class, true)).collect();
+        document.keep_tables(client::client().name(), |number| asked[number].is_none_or(|place| place == device));
+        let is_here = |class: &str| users.iter().any(|(its, on)| its == class && on.is_none_or(|on| on == device));
+        let others: Vec<&str> = users.iter().map(|(class, _)| class.as_str()).filter(|class| !is_here(class)).collect();
         document.take_out_at(&["scheduler", "class"], &others);
         let mut cases = expand(&document, path)?;
         match (cases.pop(), cases.is_empty()) {

@@ -6,6 +6,7 @@
 
 mod array;
 mod asker;
+mod client;
 #[cfg(test)]
 mod declared;
 mod device;
@@ -32,6 +33,7 @@ pub use crate::workload::{
     Pattern, ProcessPlan, RecordedPlan, Region, RepairPlan, ReplayTiming, ScanPlan, Sizes, Times, TraceChoice,
 };
 pub use array::{ArrayChoice, Failure};
+pub use client::{ClientMatch, ClientRule};
 pub use device::ServicePlan;
 pub use drive::{DriveChoice, Held, Live};
 pub use fault::{FaultKind, FaultOnset, FaultPlace, FaultPlan, MOST_SLOW};
@@ -76,6 +78,8 @@ pub struct Experiment {
     pub workloads: Vec<Workload>,
     /// Where clients find its volumes.
     pub serve: ServePlan,
+    /// How some of the clients are served, who are not served as their volume is.
+    pub clients: Vec<ClientRule>,
     /// What is wrong with its volumes while they are served, and when.
     pub faults: Vec<FaultPlan>,
     /// The machine that its processes run on.
@@ -88,7 +92,7 @@ impl Experiment {
     /// The service classes, in the order in which they first appear: a class's number is its place here.
     #[must_use]
     pub fn classes(&self) -> Vec<&str> {
-        service::names(&askers(&self.workloads, &self.volumes))
+        service::names(&askers(&self.workloads, &self.volumes, &self.clients))
     }
 
     /// The scan among its workloads, and the workload, where work for free is wanted.
@@ -302,7 +306,8 @@ fn experiment(document: &Document, path: &Path, varied: &Varied) -> Result<Exper
         Some((drive, name)) => (drive::DriveTables { drive, counted: None, members: Vec::new() }, Some(name)),
         None => (drive::read(&root, folder)?, None),
     };
-    let askers = askers(&workloads, &volumes);
+    let clients = client::read_all(&root, &volumes)?;
+    let askers = askers(&workloads, &volumes, &clients);
     let mut scheduler = scheduler::read(&root, folder, &drive, &askers, varied)?;
     let usual = || !root.has("array") && share::is_usual(&scheduler, &drive, &volumes);
     let fair = || scheduler.fair.unwrap_or_else(usual);
@@ -332,6 +337,7 @@ fn experiment(document: &Document, path: &Path, varied: &Varied) -> Result<Exper
         return Err(root.error("array", what, mend));
     }
     let serve = serve::read(&root, folder, &volumes)?;
+    client::check_tls(&root, serve.tls.as_ref())?;
     let system = system::read(&root, &workloads)?;
     let run = run::read(&root, &workloads)?;
     Ok(Experiment {
@@ -344,6 +350,7 @@ fn experiment(document: &Document, path: &Path, varied: &Varied) -> Result<Exper
         array,
         serve,
         system,
+        clients,
         run,
         volumes,
         workloads,

@@ -1,7 +1,8 @@
 //! Every table of an experiment file, with its keys: what help, reference pages and the schema are written from.
 
 use super::{
-    array, device, dmclock, drive, fault, run, scheduler, serve, service, share, system, value, volume, workload,
+    array, client, device, dmclock, drive, fault, run, scheduler, serve, service, share, system, value, volume,
+    workload,
 };
 use config::Table;
 use sched::predict;
@@ -42,6 +43,7 @@ pub fn tables() -> Vec<Table> {
     tables.extend([
         volume::volume(),
         share::of_volume::keys(),
+        client::client(),
         serve::serve(),
         fault::fault(),
         workload::workload(),

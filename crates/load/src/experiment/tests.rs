@@ -76,6 +76,7 @@ fn the_example_of_the_design_reads_as_written() {
         volumes: Vec::new(),
         serve: ServePlan::default(),
         faults: Vec::new(),
+        clients: Vec::new(),
         scheduler: Scheduler {
             policy: sched::policy::usual("fcfs"),
             predictor: Some(Predictor::Profile),

@@ -107,6 +107,7 @@ fn list_fixed(old: &Experiment, new: &Experiment) -> Vec<String> {
         (old.scheduler != new.scheduler, "[scheduler]"),
         (old.serve != new.serve, "[serve]"),
         (old.faults != new.faults, "[[fault]]"),
+        (old.clients != new.clients, "[[client]]"),
     ];
     let tables = tables.into_iter().filter(|(differs, _)| *differs);
     let mut fixed: Vec<String> = tables.map(|(_, table)| format!("{table} is not changed while it serves")).collect();
