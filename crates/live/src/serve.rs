@@ -104,11 +104,7 @@ impl NbdService {
         let (whole, title) = (plan.whole(), plan.whole().title.clone());
         let (closing, closed) = UnixStream::pair().map_err(|error| kernel_error(&title, &error))?;
         let mut notes: Vec<String> = descriptors(whole.serve.connections).into_iter().collect();
-        for note in faces.iter().flat_map(|face| &face.notes) {
-            if !notes.contains(note) {
-                notes.push(note.clone());
-            }
-        }
+        notes.extend(join_notes(plan, &faces));
         let exports = plan.order.iter().map(|(device, volume)| faces[*device].exports[*volume].clone()).collect();
         let rooms = plan.order.iter().map(|(device, volume)| (faces[*device].caller.clone(), *volume)).collect();
         let carriers = Carriers::default();
@@ -151,6 +147,24 @@ impl NbdService {
             }
         }
     }
+}
+
+/// What is to be said of the devices: once of all, or of each that it is of.
+fn join_notes(plan: &ServicePlan, faces: &[EngineFace]) -> Vec<String> {
+    let mut notes: Vec<String> = Vec::new();
+    for (face, experiment) in faces.iter().zip(&plan.devices) {
+        for note in &face.notes {
+            let of_all = faces.iter().all(|face| face.notes.contains(note));
+            let told = match &experiment.device {
+                Some(device) if !of_all => format!("device '{device}': {note}"),
+                _ => note.clone(),
+            };
+            if !notes.contains(&told) {
+                notes.push(told);
+            }
+        }
+    }
+    notes
 }
 
 impl DeviceThread {
