@@ -31,7 +31,7 @@ impl Identity {
         Identity {
             user: Some(peer.uid.as_raw()),
             process: told("comm").map(|name| name.trim_end_matches('\n').to_owned()),
-            cgroup: told("cgroup").and_then(|lines| unified(&lines)),
+            cgroup: told("cgroup").and_then(|lines| find_group(&lines)),
             names,
         }
     }
@@ -74,7 +74,7 @@ impl PeerMatch {
 }
 
 /// The group in the hierarchy of control groups version 2: `0::PATH`.
-fn unified(lines: &str) -> Option<String> {
+fn find_group(lines: &str) -> Option<String> {
     lines.lines().find_map(|line| line.strip_prefix("0::")).map(Into::into)
 }
 
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn the_group_is_that_of_the_second_version() {
-        assert_eq!(unified("4:memory:/old\n0::/user.slice\n").as_deref(), Some("/user.slice"));
-        assert_eq!(unified("4:memory:/old\n"), None);
+        assert_eq!(find_group("4:memory:/old\n0::/user.slice\n").as_deref(), Some("/user.slice"));
+        assert_eq!(find_group("4:memory:/old\n"), None);
     }
 }

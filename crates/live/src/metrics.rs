@@ -145,7 +145,7 @@ pub struct DeviceMetrics {
 
 impl DeviceMetrics {
     /// Labels in braces, if there are any: that of the device first.
-    fn braced(&self, labels: &str) -> String {
+    fn show_labels(&self, labels: &str) -> String {
         let labels = self.labels(labels);
         if labels.is_empty() { labels } else { format!("{{{labels}}}") }
     }
@@ -281,7 +281,7 @@ pub fn metrics_text(all: &[DeviceMetrics]) -> String {
         family.head(&mut out);
         for one in all {
             if let Some(counted) = &one.counted {
-                let _ = writeln!(out, "{}{} {}", family.0, one.braced(""), of(counted));
+                let _ = writeln!(out, "{}{} {}", family.0, one.show_labels(""), of(counted));
             }
         }
     }
@@ -303,7 +303,7 @@ fn write_up(all: &[DeviceMetrics], out: &mut String) {
     UP.head(out);
     for one in all {
         let answers = one.counted.is_some() && one.volumes().iter().all(|volume| !volume.hangs);
-        let _ = writeln!(out, "{}{} {}", UP.0, one.braced(""), u64::from(answers));
+        let _ = writeln!(out, "{}{} {}", UP.0, one.show_labels(""), u64::from(answers));
     }
 }
 
@@ -366,7 +366,7 @@ fn write_volumes(all: &[DeviceMetrics], out: &mut String) {
         for (one, volume) in each(all) {
             for (which, value) in of(volume) {
                 let more = if which.is_empty() { String::new() } else { format!(",{label}=\"{which}\"") };
-                let labels = one.braced(&format!("volume=\"{}\"{more}", escape(&volume.name)));
+                let labels = one.show_labels(&format!("volume=\"{}\"{more}", escape(&volume.name)));
                 let _ = writeln!(out, "{}{labels} {value}", family.0);
             }
         }

@@ -63,7 +63,7 @@ impl NbdService {
     /// # Errors
     /// Bad input: a device that cannot be had, volumes that do not fit it, or a kernel without io_uring where it must be had.
     pub fn new(experiment: &Experiment, listeners: Vec<Listener>, scale: f64) -> Result<NbdService, BadInput> {
-        let made = made(experiment, experiment.run.seed_of(0))?;
+        let made = make_device(experiment, experiment.run.seed_of(0))?;
         NbdService::on(made, experiment, listeners, scale)
     }
 
@@ -181,7 +181,7 @@ impl DeviceThread {
         let (tell, told) = channel();
         let seed = experiment.run.seed_of(0).wrapping_add((number as u64).wrapping_mul(APART));
         let serve = move || {
-            let engine = made(&experiment, seed).and_then(|made| Engine::new(made, &experiment, scale, inside));
+            let engine = make_device(&experiment, seed).and_then(|made| Engine::new(made, &experiment, scale, inside));
             let engine = match engine {
                 Ok((engine, face)) => tell.send(Ok(face)).is_ok().then_some(engine),
                 Err(error) => tell.send(Err(error)).ok().and(None),
@@ -217,7 +217,7 @@ impl DeviceThread {
 const APART: u64 = 0xD1B5_4A32_D192_ED03;
 
 /// Makes the device, or the array, of an experiment.
-fn made(experiment: &Experiment, seed: u64) -> Result<Made, BadInput> {
+fn make_device(experiment: &Experiment, seed: u64) -> Result<Made, BadInput> {
     let reads = experiment.volumes.iter().all(|volume| volume.read_only);
     make::check(experiment)?;
     make::devices(experiment, if reads { Use::Reads } else { Use::Writes }, seed)

@@ -61,7 +61,7 @@ pub struct VolumeFault {
     /// Its number in the service.
     pub(super) number: u64,
     pub(super) shown: String,
-    /// On the device.
+    /// Where it is, counted on the device.
     pub(super) reach: FaultReach,
     /// Bytes of the volume: where it begins, and how much has it.
     pub(super) bytes: (u64, u64),
@@ -74,7 +74,7 @@ pub struct VolumeFault {
 impl VolumeFault {
     /// In the words of `halfturn volume fault`.
     #[must_use]
-    pub fn shown(&self) -> &str {
+    pub fn words(&self) -> &str {
         &self.shown
     }
 
@@ -108,7 +108,7 @@ impl FaultSetting {
         let (factor, one_of) = (told["factor"].as_f64().unwrap_or(10.0), told["one_of"].as_u64().unwrap_or(1));
         let seed = told["seed"].as_u64().unwrap_or(1);
         let name = told["fault"].as_str().unwrap_or_default();
-        let Some(kind) = FaultKind::named(name) else {
+        let Some(kind) = FaultKind::find(name) else {
             return Err(format!("there is no fault '{name}'; name one of {}", FaultKind::names().join(", ")));
         };
         if kind == FaultKind::Slow && !(1.0..=MOST_SLOW).contains(&factor) {

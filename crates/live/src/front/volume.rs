@@ -158,7 +158,7 @@ impl VolumeReport {
 
     /// What is wrong with it, in the words of `halfturn volume fault`.
     fn fault(&self) -> Option<String> {
-        let all: Vec<&str> = self.faults.iter().map(VolumeFault::shown).collect();
+        let all: Vec<&str> = self.faults.iter().map(VolumeFault::words).collect();
         (!all.is_empty()).then(|| all.join(", "))
     }
 }

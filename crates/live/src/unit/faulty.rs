@@ -132,14 +132,14 @@ impl Faulty {
     }
 
     /// The faults that a command meets, in the order in which they began.
-    fn met<'a>(&'a mut self, command: &'a Command) -> impl Iterator<Item = &'a mut FaultyPart> {
+    fn parts_of<'a>(&'a mut self, command: &'a Command) -> impl Iterator<Item = &'a mut FaultyPart> {
         self.parts.iter_mut().filter(|part| part.reach.is_of(command))
     }
 
     /// The fault that keeps a command from the device: where the power is off, nothing else counts.
     fn holder(&mut self, command: &Command) -> Option<u64> {
         let mut holder = None;
-        for part in self.met(command) {
+        for part in self.parts_of(command) {
             match part.fault {
                 Fault::Cut => return Some(part.number),
                 Fault::Stall => holder = Some(part.number),
@@ -152,7 +152,7 @@ impl Faulty {
     /// Whether one of the faults that a command meets has it fail, and do nothing.
     fn fails(&mut self, command: &Command) -> bool {
         let mut fails = false;
-        for part in self.met(command) {
+        for part in self.parts_of(command) {
             if let Fault::Error(of) = part.fault {
                 fails |= part.draw.below(of.into()) == 0;
             }
@@ -164,7 +164,7 @@ impl Faulty {
     fn torn(&mut self, command: &Command) -> Option<u32> {
         let writes = command.verb.writes() && command.verb.transfers();
         let tears = |part: &&mut FaultyPart| writes && part.fault == Fault::Torn;
-        let part = self.met(command).find(tears)?;
+        let part = self.parts_of(command).find(tears)?;
         Some(part.draw.below(u64::from(command.at.blocks.max(1))) as u32)
     }
 
@@ -236,7 +236,7 @@ impl Faulty {
         let outcome = if fails { Outcome::Failed(EIO) } else { done.outcome };
         let done = Done { outcome, ..done };
         let factors = self
-            .met(&command)
+            .parts_of(&command)
             .filter_map(|part| if let Fault::Slow(factor) = part.fault { Some(factor) } else { None });
         if let Some(factor) = factors.reduce(f64::max) {
             let more = Span(((factor - 1.0) * done.happened.since(issued).0 as f64) as u64);

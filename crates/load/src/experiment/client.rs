@@ -54,7 +54,7 @@ impl ClientMatch {
 pub struct ClientRule {
     /// The volume that they ask for; nothing: any.
     pub volume: Option<String>,
-    /// Who they are.
+    /// Who they are, as far as it matters.
     pub who: ClientMatch,
     /// The service class of their requests, where it is not the volume's.
     pub class: Option<String>,

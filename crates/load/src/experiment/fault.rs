@@ -44,11 +44,11 @@ const USUAL_ONE_OF: u32 = 1;
 /// A word for what is wrong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FaultKind {
-    /// Commands take longer.
+    /// Commands take longer than they would.
     Slow,
     /// No command comes back until it is over.
     Stall,
-    /// Commands fail.
+    /// Commands fail, all or some.
     Error,
     /// Writes are done in part, and fail.
     Torn,
@@ -82,11 +82,11 @@ impl FaultKind {
 
     /// What a word stands for.
     #[must_use]
-    pub fn named(name: &str) -> Option<FaultKind> {
+    pub fn find(name: &str) -> Option<FaultKind> {
         FaultKind::WORDS.iter().find(|word| word.name == name).map(|word| word.value)
     }
 
-    /// All words.
+    /// The words for all of them.
     #[must_use]
     pub fn names() -> Vec<&'static str> {
         FaultKind::WORDS.iter().map(|word| word.name).collect()
@@ -114,15 +114,15 @@ pub enum FaultOnset {
 /// A fault that a file asks for.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FaultPlan {
-    /// What has it.
+    /// What is slow, sick or cut off.
     pub place: FaultPlace,
-    /// What is wrong.
+    /// What is wrong with it then.
     pub kind: FaultKind,
     /// Of `slow`: how many times as long commands take; of `error`: of how many one fails.
     pub factor: f64,
     /// Of how many commands one fails.
     pub one_of: u32,
-    /// When it begins.
+    /// When it begins, or how often.
     pub onset: FaultOnset,
     /// How long it lasts, where that is limited.
     pub lasts: Option<Span>,
