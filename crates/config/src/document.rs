@@ -156,10 +156,69 @@ impl Document {
 
     /// Takes keys out of one of its tables.
     pub fn take_out(&mut self, table: &str, keys: &[&str]) {
-        let TreeItem::Table(top) = &mut self.root.item else { return };
-        let found = top.iter_mut().find(|(name, _)| name == table);
-        if let Some((_, Node { item: TreeItem::Table(entries), .. })) = found {
+        self.take_out_at(&[table], keys);
+    }
+
+    /// Takes keys out of the table at the end of a path of names.
+    pub fn take_out_at(&mut self, path: &[&str], keys: &[&str]) {
+        if let Some(entries) = self.entries_at(path) {
             entries.retain(|(key, _)| !keys.contains(&key.as_str()));
+        }
+    }
+
+    /// What stands in the table at the end of a path of names.
+    fn entries_at(&mut self, path: &[&str]) -> Option<&mut Vec<(String, Node)>> {
+        let mut table = &mut self.root;
+        for part in path {
+            let TreeItem::Table(entries) = &mut table.item else { return None };
+            table = entries.iter_mut().find(|(name, _)| name == part).map(|(_, node)| node)?;
+        }
+        if let TreeItem::Table(entries) = &mut table.item { Some(entries) } else { None }
+    }
+
+    /// Puts a key of one table of the top into another, in the place of what is there under its name.
+    pub fn move_key(&mut self, from: &str, key: &str, into: &str) {
+        let Some(entries) = self.entries_at(&[from]) else { return };
+        let Some(place) = entries.iter().position(|(name, _)| name == key) else { return };
+        let moved = entries.remove(place);
+        self.take_out_at(&[into], &[key]);
+        if let Some(entries) = self.entries_at(&[into]) {
+            entries.push(moved);
+        }
+    }
+
+    /// One document for each table of the array under `key`: the same, with that table alone in the array's place.
+    #[must_use]
+    pub fn split(&self, key: &str) -> Vec<Document> {
+        let node = self.root.get(key);
+        let tables = match node.map(|node| &node.item) {
+            Some(TreeItem::List(list)) => list.as_slice(),
+            _ => node.map_or(&[][..], std::slice::from_ref),
+        };
+        let alone = |table: &Node| {
+            let mut document = self.clone();
+            let entries = document.entries_at(&[]).into_iter().flatten();
+            entries.filter(|(name, _)| name == key).for_each(|(_, node)| *node = table.clone());
+            document
+        };
+        tables.iter().map(alone).collect()
+    }
+
+    /// Keeps, of the array of tables under `key`, those of which `keeps` says so by their place.
+    pub fn keep_tables(&mut self, key: &str, keeps: impl Fn(usize) -> bool) {
+        let Some((_, node)) = self.entries_at(&[]).and_then(|top| top.iter_mut().find(|(name, _)| name == key)) else {
+            return;
+        };
+        let mut place = 0..;
+        let empty = match &mut node.item {
+            TreeItem::List(list) => {
+                list.retain(|_| place.next().is_some_and(&keeps));
+                list.is_empty()
+            }
+            _ => !keeps(0),
+        };
+        if empty {
+            self.take_out_of_root(key);
         }
     }
 

@@ -31,9 +31,14 @@ impl<M> Caller<M> {
 
     /// Leaves a question, and waits so long at most for the answer: nothing where none comes.
     pub fn ask<T>(&self, question: impl FnOnce(Sender<T>) -> M, patience: Duration) -> Option<T> {
+        self.put(question).recv_timeout(patience).ok()
+    }
+
+    /// Leaves a question: where the answer will be.
+    pub fn put<T>(&self, question: impl FnOnce(Sender<T>) -> M) -> Receiver<T> {
         let (sender, receiver) = mpsc::channel();
         self.tell(question(sender));
-        receiver.recv_timeout(patience).ok()
+        receiver
     }
 }
 

@@ -1,7 +1,8 @@
 //! The control socket: how a service is asked, and told, about its volumes while it runs. One line of JSON each way.
 
-use crate::bell::Caller;
-use crate::front::{EngineMessage, FaultSetting, Setting, VolumeReport};
+use crate::desk::Desk;
+use crate::front::{EngineMessage, FaultSetting, Setting};
+use crate::metrics::{list_json, metrics_json};
 use block::DiskId;
 use serde_json::{Value, json};
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -18,44 +19,40 @@ const PATIENCE: Duration = Duration::from_secs(10);
 ///
 /// # Errors
 /// When there is no thread to be had.
-pub fn attend(listener: UnixListener, caller: Caller<EngineMessage>) -> io::Result<()> {
+pub fn attend(listener: UnixListener, desk: impl Into<Desk>) -> io::Result<()> {
+    let desk = desk.into();
     let come = move || listener.accept().map(|(asker, _)| asker);
     // Who does not listen to the answer has none.
-    crate::askers::attend("control", come, move |asker| drop(answer(&asker, &caller)))
+    crate::askers::attend("control", come, move |asker| drop(answer(&asker, &desk)))
 }
 
-fn answer(mut asker: &UnixStream, caller: &Caller<EngineMessage>) -> io::Result<()> {
+fn answer(mut asker: &UnixStream, desk: &Desk) -> io::Result<()> {
     asker.set_read_timeout(Some(PATIENCE))?;
     asker.set_write_timeout(Some(PATIENCE))?;
     let mut line = String::new();
     BufReader::new(asker.take(LONGEST)).read_line(&mut line)?;
     let answer = match serde_json::from_str(&line) {
-        Ok(question) => reply(&question, caller),
+        Ok(question) => reply(&question, desk),
         Err(_) => Err("this is no line of JSON".into()),
     };
     let answer = answer.unwrap_or_else(|error| json!({ "error": error }));
     writeln!(asker, "{answer}")
 }
 
-fn reply(question: &Value, caller: &Caller<EngineMessage>) -> Result<Value, String> {
+fn reply(question: &Value, desk: &Desk) -> Result<Value, String> {
     let gone = || "the service is stopping".to_owned();
     match question["verb"].as_str() {
-        Some("list") => {
-            let metrics = caller.ask(EngineMessage::Metrics, PATIENCE).ok_or_else(gone)?;
-            let volumes = metrics.volumes.iter().map(VolumeReport::json).collect::<Vec<_>>();
-            Ok(json!({ "volumes": volumes, "learned": metrics.learned_json() }))
-        }
-        Some("metrics") => {
-            let metrics = caller.ask(EngineMessage::Metrics, PATIENCE).ok_or_else(gone)?;
-            Ok(metrics.json())
-        }
+        Some("list") => list_json(&desk.count(PATIENCE)).ok_or_else(gone),
+        Some("metrics") => metrics_json(&desk.count(PATIENCE)).ok_or_else(gone),
         Some("set") => {
             let setting = Setting::parse(question)?;
+            let caller = desk.of_volume(&setting.volume)?;
             caller.ask(|sender| EngineMessage::Set(setting, sender), PATIENCE).ok_or_else(gone)??;
             Ok(json!({}))
         }
         Some("fault") => {
             let setting = FaultSetting::parse(question)?;
+            let caller = question["volume"].as_str().map_or(Ok(desk.first()), |volume| desk.of_volume(volume))?;
             caller.ask(|sender| EngineMessage::Fault(setting, sender), PATIENCE).ok_or_else(gone)??;
             Ok(json!({}))
         }
@@ -64,10 +61,11 @@ fn reply(question: &Value, caller: &Caller<EngineMessage>) -> Result<Value, Stri
                 Value::Null => None,
                 number => Some(DiskId(number.as_u64().and_then(|number| number.try_into().ok()).ok_or("no disk")?)),
             };
-            caller.ask(|sender| EngineMessage::Array(fail, sender), PATIENCE).ok_or_else(gone)?
+            desk.first().ask(|sender| EngineMessage::Array(fail, sender), PATIENCE).ok_or_else(gone)?
         }
         Some("resume") => {
             let volume = question["volume"].as_str().ok_or("`volume` is missing")?.to_owned();
+            let caller = desk.of_volume(&volume)?;
             caller.ask(|sender| EngineMessage::Resume(volume, sender), PATIENCE).ok_or_else(gone)??;
             Ok(json!({}))
         }

@@ -6,7 +6,7 @@ use crate::bell::Caller;
 use crate::front::EngineMessage;
 use crate::guest::{Became, Guard, Guest};
 use crate::socket::{KNOCKING, SocketName, private};
-use nbd::TlsPolicy;
+use nbd::{Session, TlsPolicy};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::ioctl_fionbio;
 use rustix::net::SocketFlags;
@@ -80,10 +80,11 @@ pub struct Door {
     listeners: Vec<Listener>,
     guard: Guard,
     refusals: Refusals,
-    caller: Caller<EngineMessage>,
+    /// By export: the engine that has it, and its number there.
+    rooms: Vec<(Caller<EngineMessage>, usize)>,
     patience: Duration,
     guests: Vec<Guest>,
-    /// Clients the engine has, and how many it may have.
+    /// Clients the engines have, and how many it may have.
     inside: Arc<AtomicU32>,
     most: u32,
     /// Readable, or hung up, when the door is to be closed.
@@ -96,14 +97,14 @@ impl Door {
     pub fn new(
         listeners: Vec<Listener>,
         guard: Guard,
-        caller: Caller<EngineMessage>,
+        rooms: Vec<(Caller<EngineMessage>, usize)>,
         patience: Duration,
         most: u32,
         inside: Arc<AtomicU32>,
         closing: OwnedFd,
     ) -> Door {
         let refusals = Refusals::default();
-        Door { listeners, guard, refusals, caller, patience, guests: Vec::new(), inside, most, closing }
+        Door { listeners, guard, refusals, rooms, patience, guests: Vec::new(), inside, most, closing }
     }
 
     /// Opens it, in a thread of its own.
@@ -178,9 +179,14 @@ impl Door {
             }
             Became::Client(session, early) => {
                 let guest = self.guests.swap_remove(number);
-                if let Ok((socket, early)) = guest.hand_over(early, &self.guard) {
+                if let Ok((socket, early, identity)) = guest.hand_over(early, &self.guard) {
+                    let (caller, export) = &self.rooms[session.export];
                     self.inside.fetch_add(1, Ordering::Relaxed);
-                    self.caller.tell(EngineMessage::Client(socket, session, early));
+                    let session = Session { export: *export, ..session };
+                    // Whose device could not go on has nobody to serve them.
+                    if !caller.tell(EngineMessage::Client(socket, session, early, identity)) {
+                        self.inside.fetch_sub(1, Ordering::Relaxed);
+                    }
                 }
             }
         }

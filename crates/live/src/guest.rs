@@ -1,5 +1,6 @@
 //! Someone in the handshake: what they say, plainly or in TLS, until they have chosen an export.
 
+use crate::identity::Identity;
 use crate::tls::{Carriers, TlsServer, TlsSession};
 use nbd::{Export, Handshake, HandshakeStep, Session, TlsPolicy};
 use rustix::io::{Errno, ioctl_fionbio, read};
@@ -180,11 +181,13 @@ impl Guest {
         self.send() && self.unsent.is_empty()
     }
 
-    /// The socket that the engine is to have, and what came out of it already.
-    pub(crate) fn hand_over(self, early: Vec<u8>, guard: &Guard) -> io::Result<(OwnedFd, Vec<u8>)> {
+    /// The socket that the engine is to have, what came out of it already, and whose it is.
+    pub(crate) fn hand_over(self, early: Vec<u8>, guard: &Guard) -> io::Result<(OwnedFd, Vec<u8>, Identity)> {
+        let names = self.tls.as_ref().map(TlsSession::names).unwrap_or_default();
+        let identity = Identity::of(&self.socket, names);
         match self.tls {
-            Some(tls) => Ok((tls.carry(self.socket, &early, &guard.carriers)?, Vec::new())),
-            None => ioctl_fionbio(&self.socket, false).map(|()| (self.socket, early)).map_err(Into::into),
+            Some(tls) => Ok((tls.carry(self.socket, &early, &guard.carriers)?, Vec::new(), identity)),
+            None => ioctl_fionbio(&self.socket, false).map(|()| (self.socket, early, identity)).map_err(Into::into),
         }
     }
 }

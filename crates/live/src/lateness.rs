@@ -36,6 +36,16 @@ impl Lateness {
         self.squares_in_time += if is_late { 0.0 } else { square };
     }
 
+    /// With what was counted of another device.
+    pub fn merge(&mut self, other: &Lateness) {
+        // Both have the same bounds.
+        let _ = self.times.add(&other.times);
+        self.late += other.late;
+        self.worst = self.worst.max(other.worst);
+        self.squares += other.squares;
+        self.squares_in_time += other.squares_in_time;
+    }
+
     /// Whether a sample was made late by the host: by more than 50 µs and 1 % of what the command took.
     #[must_use]
     pub fn is_late(took: Span, late: Span) -> bool {

@@ -8,8 +8,8 @@ mod page;
 pub use page::reference;
 
 use crate::askers::attend;
-use crate::bell::Caller;
-use crate::front::{EngineMessage, VolumeReport};
+use crate::desk::Desk;
+use crate::front::VolumeReport;
 use crate::socket::{SocketName, private};
 use block::Span;
 use load::PART_NAMES;
@@ -55,6 +55,13 @@ impl Buckets {
             None => self.above += 1,
         }
         self.sum += took;
+    }
+
+    /// With what was counted of another device.
+    fn merge(&mut self, other: &Buckets) {
+        self.counts.iter_mut().zip(other.counts).for_each(|(count, more)| *count += more);
+        self.above += other.above;
+        self.sum += other.sum;
     }
 
     /// How many lie in each bucket, those above all bounds last; and how long all took.
@@ -107,22 +114,8 @@ fn escape(value: &str) -> String {
 }
 
 impl ServiceMetrics {
-    /// As the control socket tells `halfturn top`: everything is counted since the service began.
-    #[must_use]
-    pub fn json(&self) -> Value {
-        let Pulse { waiting, preemptions, jit_seeks, late, gave_up, .. } = self.pulse;
-        let volumes = self.volumes.iter().map(|volume| {
-            let mut told = volume.json();
-            told["reading"] = volume.reading.json();
-            told["writing"] = volume.writing.json();
-            told
-        });
-        json!({
-            "volumes": volumes.collect::<Vec<_>>(),
-            "bounds_ms": (0..BOUNDS).map(|bucket| bound(bucket) as f64 / 1e3).collect::<Vec<_>>(),
-            "waiting": waiting, "preemptions": preemptions, "jit_seeks": jit_seeks, "jit_late": late,
-            "jit_given_up": gave_up, "host_lateness": self.late.json(), "learned": self.learned_json(),
-        })
+    fn grasp(&self) -> Grasp {
+        self.pulse.grasp.unwrap_or_default()
     }
 
     /// What was learned of the device; null where nothing is learned in use.
@@ -134,156 +127,256 @@ impl ServiceMetrics {
         })
     }
 
-    /// The same in the text exposition format.
-    fn write_learned(&self, out: &mut String) {
-        let Grasp { turn, known, off, is_settled, .. } = self.pulse.grasp.unwrap_or_default();
-        let families = [
-            (
-                Family(
-                    "halfturn_learned_turn_seconds",
-                    "gauge",
-                    "With policy auto: one revolution; 0 while none is known.",
-                ),
-                turn.as_secs(),
-            ),
-            (
-                Family(
-                    "halfturn_learned_blocks_ratio",
-                    "gauge",
-                    "With policy auto: share of the blocks at known angles.",
-                ),
-                f64::from(known) / 1e3,
-            ),
-            (
-                Family(
-                    "halfturn_learned_error_seconds",
-                    "gauge",
-                    "With policy auto: how far off forecasts of times are.",
-                ),
-                off.as_secs(),
-            ),
-            (
-                Family(
-                    "halfturn_learned_in_use",
-                    "gauge",
-                    "With policy auto: 1 while forecasts order requests, 0 while distance does.",
-                ),
-                f64::from(u8::from(is_settled)),
-            ),
-        ];
-        for (family, value) in families {
-            family.head(out);
-            let _ = writeln!(out, "{} {value}", family.0);
-        }
-    }
-
     /// In the text exposition format.
     #[must_use]
     pub fn text(&self) -> String {
-        let mut out = String::new();
-        self.volumes(&mut out);
-        let Pulse { waiting, preemptions, jit_seeks, late, gave_up, .. } = self.pulse;
-        let single = [
-            (Family("halfturn_scheduler_requests", "gauge", "Requests that the scheduler has."), u64::from(waiting)),
-            (Family("halfturn_preemptions_total", "counter", "Requests interrupted by others."), preemptions),
-            (Family("halfturn_jit_seeks_total", "counter", "Seeks put off until just in time."), jit_seeks),
-            (Family("halfturn_jit_late_total", "counter", "Of these, those that came too late."), late),
-            (
-                Family(
-                    "halfturn_jit_given_up",
-                    "gauge",
-                    "1 while so many were late that requests go at once, in short commands.",
-                ),
-                u64::from(gave_up),
-            ),
-            (
-                Family("halfturn_device_up", "gauge", "Whether the device answers; 0 while it hangs."),
-                u64::from(self.volumes.iter().all(|volume| !volume.hangs)),
-            ),
-        ];
-        for (family, value) in single {
-            family.head(&mut out);
-            let _ = writeln!(out, "{} {value}", family.0);
-        }
-        self.write_learned(&mut out);
-        let late = Family(
-            "halfturn_host_lateness_seconds",
-            "histogram",
-            "How late the host noticed what an emulated drive had done.",
-        );
-        late.head(&mut out);
-        self.late.write(late.0, "", &mut out);
-        out
+        metrics_text(&[DeviceMetrics { device: None, counted: Some(self.clone()) }])
+    }
+}
+
+/// What one device of a service has counted.
+#[derive(Clone, Debug)]
+pub struct DeviceMetrics {
+    /// Its name, where there are several.
+    pub device: Option<String>,
+    /// Nothing, where it does not answer.
+    pub counted: Option<ServiceMetrics>,
+}
+
+impl DeviceMetrics {
+    /// Labels in braces, if there are any: that of the device first.
+    fn show_labels(&self, labels: &str) -> String {
+        let labels = self.labels(labels);
+        if labels.is_empty() { labels } else { format!("{{{labels}}}") }
     }
 
-    fn volumes(&self, out: &mut String) {
-        type Of = fn(&VolumeReport) -> Vec<(&'static str, f64)>;
-        let families: [(Family, Of); 9] = [
-            (Family("halfturn_requests_total", "counter", "Requests that were done."), |volume| {
-                let counts = &volume.counts;
-                let each = [
-                    ("read", counts.reads),
-                    ("write", counts.writes),
-                    ("flush", counts.flushes),
-                    ("trim", counts.trims),
-                ];
-                each.map(|(op, count)| (op, count as f64)).into()
-            }),
-            (Family("halfturn_bytes_total", "counter", "Bytes read and written."), |volume| {
-                vec![("read", volume.counts.read_bytes as f64), ("write", volume.counts.written_bytes as f64)]
-            }),
-            (
-                Family("halfturn_errors_total", "counter", "Requests that failed, or were dropped at their deadline."),
-                |volume| vec![("failed", volume.counts.failed as f64), ("dropped", volume.counts.dropped as f64)],
-            ),
-            (Family("halfturn_in_flight_requests", "gauge", "Requests that are not answered yet."), |volume| {
-                vec![("", f64::from(volume.in_flight))]
-            }),
-            (Family("halfturn_clients", "gauge", "Clients connected."), |volume| vec![("", f64::from(volume.clients))]),
-            (
-                Family("halfturn_yield_total", "counter", "What the requests were worth when they were done."),
-                |volume| vec![("", volume.yielded)],
-            ),
-            (
-                Family(
-                    "halfturn_volume_flush_failed",
-                    "gauge",
-                    "1 after a failed flush, until the volume is told to go on: no flush succeeds.",
-                ),
-                |volume| vec![("", f64::from(u8::from(volume.flush_failed)))],
-            ),
-            (
-                Family(
-                    ARM_SECONDS,
-                    "counter",
-                    "Time of the device by what it went to: the sums are measured; seek and rotation are believed, and part of transfer where nothing is known of the drive.",
-                ),
-                |volume| PART_NAMES.into_iter().zip(volume.arm.map(Span::as_secs)).collect(),
-            ),
-            (Family("halfturn_volume_bytes", "gauge", "The size of a volume."), |volume| {
-                vec![("", volume.bytes as f64)]
-            }),
-        ];
-        for (family, of) in families {
-            family.head(out);
-            let label = match family.0 {
-                "halfturn_errors_total" => "reason",
-                ARM_SECONDS => "part",
-                _ => "op",
-            };
-            for volume in &self.volumes {
-                for (which, value) in of(volume) {
-                    let more = if which.is_empty() { String::new() } else { format!(",{label}=\"{which}\"") };
-                    let _ = writeln!(out, "{}{{volume=\"{}\"{more}}} {value}", family.0, escape(&volume.name));
-                }
+    fn labels(&self, labels: &str) -> String {
+        let device = self.device.as_ref().map(|device| format!("device=\"{}\"", escape(device)));
+        let labels = (!labels.is_empty()).then(|| labels.to_owned());
+        device.into_iter().chain(labels).collect::<Vec<_>>().join(",")
+    }
+
+    fn volumes(&self) -> &[VolumeReport] {
+        self.counted.as_ref().map_or(&[], |counted| &counted.volumes)
+    }
+
+    /// Its volumes as JSON, with its name where it has one.
+    fn volumes_json(&self, json: impl Fn(&VolumeReport) -> Value) -> Vec<Value> {
+        let told = |volume| {
+            let mut told = json(volume);
+            if let Some(device) = &self.device {
+                told["device"] = device.as_str().into();
+            }
+            told
+        };
+        self.volumes().iter().map(told).collect()
+    }
+}
+
+/// The devices of a service of several, each with what was learned of it; nothing of a lone one.
+fn devices_json(all: &[DeviceMetrics]) -> Vec<Value> {
+    let told = |one: &DeviceMetrics| {
+        let learned = one.counted.as_ref().map(ServiceMetrics::learned_json);
+        let hangs = one.volumes().iter().any(|volume| volume.hangs);
+        Some(json!({ "name": one.device.as_ref()?, "answers": one.counted.is_some() && !hangs, "learned": learned }))
+    };
+    all.iter().filter_map(told).collect()
+}
+
+/// What the control socket lists; nothing where a lone device does not answer.
+pub(crate) fn list_json(all: &[DeviceMetrics]) -> Option<Value> {
+    let volumes: Vec<Value> = all.iter().flat_map(|one| one.volumes_json(VolumeReport::json)).collect();
+    match all {
+        [DeviceMetrics { device: None, counted }] => {
+            Some(json!({ "volumes": volumes, "learned": counted.as_ref()?.learned_json() }))
+        }
+        _ => Some(json!({ "volumes": volumes, "learned": Value::Null, "devices": devices_json(all) })),
+    }
+}
+
+/// As the control socket tells `halfturn top`: everything is counted since the service began, and of all devices together. Nothing
+/// where a lone device does not answer.
+pub(crate) fn metrics_json(all: &[DeviceMetrics]) -> Option<Value> {
+    let told = |volume: &VolumeReport| {
+        let mut told = volume.json();
+        told["reading"] = volume.reading.json();
+        told["writing"] = volume.writing.json();
+        told
+    };
+    let mut json = list_json(all)?;
+    json["volumes"] = all.iter().flat_map(|one| one.volumes_json(told)).collect();
+    json["bounds_ms"] = (0..BOUNDS).map(|bucket| bound(bucket) as f64 / 1e3).collect();
+    let counted = || all.iter().filter_map(|one| one.counted.as_ref());
+    let sum = |of: fn(&Pulse) -> u64| counted().map(|counted| of(&counted.pulse)).sum::<u64>();
+    json["waiting"] = sum(|pulse| pulse.waiting.into()).into();
+    json["preemptions"] = sum(|pulse| pulse.preemptions).into();
+    json["jit_seeks"] = sum(|pulse| pulse.jit_seeks).into();
+    json["jit_late"] = sum(|pulse| pulse.late).into();
+    json["jit_given_up"] = counted().any(|counted| counted.pulse.gave_up).into();
+    let mut late = Buckets::default();
+    counted().for_each(|counted| late.merge(&counted.late));
+    json["host_lateness"] = late.json();
+    Some(json)
+}
+
+/// What is told of a device as a whole.
+type OfDevice = fn(&ServiceMetrics) -> f64;
+
+const OF_DEVICE: [(Family, OfDevice); 9] = [
+    (Family("halfturn_scheduler_requests", "gauge", "Requests that the scheduler has."), |counted| {
+        f64::from(counted.pulse.waiting)
+    }),
+    (Family("halfturn_preemptions_total", "counter", "Requests interrupted by others."), |counted| {
+        counted.pulse.preemptions as f64
+    }),
+    (Family("halfturn_jit_seeks_total", "counter", "Seeks put off until just in time."), |counted| {
+        counted.pulse.jit_seeks as f64
+    }),
+    (Family("halfturn_jit_late_total", "counter", "Of these, those that came too late."), |counted| {
+        counted.pulse.late as f64
+    }),
+    (
+        Family(
+            "halfturn_jit_given_up",
+            "gauge",
+            "1 while so many were late that requests go at once, in short commands.",
+        ),
+        |counted| f64::from(u8::from(counted.pulse.gave_up)),
+    ),
+    (
+        Family("halfturn_learned_turn_seconds", "gauge", "With policy auto: one revolution; 0 while none is known."),
+        |counted| counted.grasp().turn.as_secs(),
+    ),
+    (
+        Family("halfturn_learned_blocks_ratio", "gauge", "With policy auto: share of the blocks at known angles."),
+        |counted| f64::from(counted.grasp().known) / 1e3,
+    ),
+    (
+        Family("halfturn_learned_error_seconds", "gauge", "With policy auto: how far off forecasts of times are."),
+        |counted| counted.grasp().off.as_secs(),
+    ),
+    (
+        Family(
+            "halfturn_learned_in_use",
+            "gauge",
+            "With policy auto: 1 while forecasts order requests, 0 while distance does.",
+        ),
+        |counted| f64::from(u8::from(counted.grasp().is_settled)),
+    ),
+];
+
+/// Whether a device answers is told of one that does not, too. It stands behind as many families as these.
+const BEFORE_UP: usize = 5;
+const UP: Family = Family("halfturn_device_up", "gauge", "Whether the device answers; 0 while it hangs.");
+
+/// In the text exposition format: a device's lines name it, where a service has several.
+#[must_use]
+pub fn metrics_text(all: &[DeviceMetrics]) -> String {
+    let mut out = String::new();
+    write_volumes(all, &mut out);
+    for (number, (family, of)) in OF_DEVICE.iter().enumerate() {
+        if number == BEFORE_UP {
+            write_up(all, &mut out);
+        }
+        family.head(&mut out);
+        for one in all {
+            if let Some(counted) = &one.counted {
+                let _ = writeln!(out, "{}{} {}", family.0, one.show_labels(""), of(counted));
             }
         }
-        let took = Family("halfturn_request_duration_seconds", "histogram", "From a request's arrival to its answer.");
-        took.head(out);
-        for volume in &self.volumes {
-            for (op, buckets) in [("read", &volume.reading), ("write", &volume.writing)] {
-                buckets.write(took.0, &format!("volume=\"{}\",op=\"{op}\"", escape(&volume.name)), out);
+    }
+    let late = Family(
+        "halfturn_host_lateness_seconds",
+        "histogram",
+        "How late the host noticed what an emulated drive had done.",
+    );
+    late.head(&mut out);
+    for one in all {
+        if let Some(counted) = &one.counted {
+            counted.late.write(late.0, &one.labels(""), &mut out);
+        }
+    }
+    out
+}
+
+fn write_up(all: &[DeviceMetrics], out: &mut String) {
+    UP.head(out);
+    for one in all {
+        let answers = one.counted.is_some() && one.volumes().iter().all(|volume| !volume.hangs);
+        let _ = writeln!(out, "{}{} {}", UP.0, one.show_labels(""), u64::from(answers));
+    }
+}
+
+/// Each volume, with its device.
+fn each(all: &[DeviceMetrics]) -> impl Iterator<Item = (&DeviceMetrics, &VolumeReport)> {
+    all.iter().flat_map(|one| one.volumes().iter().map(move |volume| (one, volume)))
+}
+
+/// What is told of a volume, with what else tells it from others of its name.
+type OfVolume = fn(&VolumeReport) -> Vec<(&'static str, f64)>;
+
+const OF_VOLUME: [(Family, OfVolume); 9] = [
+    (Family("halfturn_requests_total", "counter", "Requests that were done."), |volume| {
+        let counts = &volume.counts;
+        let each =
+            [("read", counts.reads), ("write", counts.writes), ("flush", counts.flushes), ("trim", counts.trims)];
+        each.map(|(op, count)| (op, count as f64)).into()
+    }),
+    (Family("halfturn_bytes_total", "counter", "Bytes read and written."), |volume| {
+        vec![("read", volume.counts.read_bytes as f64), ("write", volume.counts.written_bytes as f64)]
+    }),
+    (
+        Family("halfturn_errors_total", "counter", "Requests that failed, or were dropped at their deadline."),
+        |volume| vec![("failed", volume.counts.failed as f64), ("dropped", volume.counts.dropped as f64)],
+    ),
+    (Family("halfturn_in_flight_requests", "gauge", "Requests that are not answered yet."), |volume| {
+        vec![("", f64::from(volume.in_flight))]
+    }),
+    (Family("halfturn_clients", "gauge", "Clients connected."), |volume| vec![("", f64::from(volume.clients))]),
+    (Family("halfturn_yield_total", "counter", "What the requests were worth when they were done."), |volume| {
+        vec![("", volume.yielded)]
+    }),
+    (
+        Family(
+            "halfturn_volume_flush_failed",
+            "gauge",
+            "1 after a failed flush, until the volume is told to go on: no flush succeeds.",
+        ),
+        |volume| vec![("", f64::from(u8::from(volume.flush_failed)))],
+    ),
+    (
+        Family(
+            ARM_SECONDS,
+            "counter",
+            "Time of the device by what it went to: the sums are measured; seek and rotation are believed, and part of transfer where nothing is known of the drive.",
+        ),
+        |volume| PART_NAMES.into_iter().zip(volume.arm.map(Span::as_secs)).collect(),
+    ),
+    (Family("halfturn_volume_bytes", "gauge", "The size of a volume."), |volume| vec![("", volume.bytes as f64)]),
+];
+
+fn write_volumes(all: &[DeviceMetrics], out: &mut String) {
+    for (family, of) in OF_VOLUME {
+        family.head(out);
+        let label = match family.0 {
+            "halfturn_errors_total" => "reason",
+            ARM_SECONDS => "part",
+            _ => "op",
+        };
+        for (one, volume) in each(all) {
+            for (which, value) in of(volume) {
+                let more = if which.is_empty() { String::new() } else { format!(",{label}=\"{which}\"") };
+                let labels = one.show_labels(&format!("volume=\"{}\"{more}", escape(&volume.name)));
+                let _ = writeln!(out, "{}{labels} {value}", family.0);
             }
+        }
+    }
+    let took = Family("halfturn_request_duration_seconds", "histogram", "From a request's arrival to its answer.");
+    took.head(out);
+    for (one, volume) in each(all) {
+        for (op, buckets) in [("read", &volume.reading), ("write", &volume.writing)] {
+            let labels = one.labels(&format!("volume=\"{}\",op=\"{op}\"", escape(&volume.name)));
+            buckets.write(took.0, &labels, out);
         }
     }
 }
@@ -292,18 +385,19 @@ impl ServiceMetrics {
 ///
 /// # Errors
 /// When that cannot be listened on.
-pub fn expose(at: &Exposed, caller: Caller<EngineMessage>) -> io::Result<Option<SocketName>> {
+pub fn expose(at: &Exposed, desk: impl Into<Desk>) -> io::Result<Option<SocketName>> {
+    let desk = desk.into();
     match at {
         Exposed::Tcp(address) => {
             let listener = TcpListener::bind(address)?;
             let come = move || listener.accept().map(|(asker, _)| asker);
-            attend("metrics", come, move |asker| drop(answer(asker, &caller)))?;
+            attend("metrics", come, move |asker| drop(answer(asker, &desk)))?;
             Ok(None)
         }
         Exposed::Unix(path) => {
             let (listener, place) = private(path)?;
             let come = move || listener.accept().map(|(asker, _)| asker);
-            attend("metrics", come, move |asker| drop(answer(asker, &caller)))?;
+            attend("metrics", come, move |asker| drop(answer(asker, &desk)))?;
             Ok(Some(place))
         }
     }
@@ -331,15 +425,17 @@ fn question(asker: &mut (impl Read + AsFd)) -> io::Result<String> {
     Ok(String::from_utf8_lossy(first).into_owned())
 }
 
-fn answer(mut asker: impl Read + Write + AsFd, caller: &Caller<EngineMessage>) -> io::Result<()> {
+fn answer(mut asker: impl Read + Write + AsFd, desk: &Desk) -> io::Result<()> {
     let question = question(&mut asker)?;
     let mut words = question.split(' ');
     let (method, path) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
     let path = path.split('?').next().unwrap_or_default();
     let (status, body) = match (method, path) {
-        ("GET", "/metrics" | "/") => match caller.ask(EngineMessage::Metrics, PATIENCE) {
-            Some(counted) => ("200 OK", counted.text()),
-            None => ("503 Service Unavailable", "the service does not answer\n".into()),
+        ("GET", "/metrics" | "/") => match desk.count(PATIENCE) {
+            all if all.iter().all(|one| one.counted.is_none()) => {
+                ("503 Service Unavailable", "the service does not answer\n".into())
+            }
+            all => ("200 OK", metrics_text(&all)),
         },
         ("GET", _) => ("404 Not Found", "metrics are at /metrics\n".into()),
         _ => ("405 Method Not Allowed", "only GET is understood\n".into()),

@@ -1,53 +1,58 @@
-//! Serving volumes, until told to stop.
+//! Serving volumes, until told to stop: the engines of all devices, and the door before them.
 
-use crate::bell::{Caller, mailbox};
+use crate::Lateness;
+use crate::bell::Caller;
 use crate::claim::Use;
+use crate::desk::{Desk, DeviceCaller};
 use crate::door::{Door, Listener};
-use crate::front::{EngineMessage, Front, ServedVolume, Undone, VolumeReport};
+use crate::engine::{Engine, EngineFace, ServiceReport};
+use crate::front::{EngineMessage, Undone};
 use crate::guest::Guard;
 use crate::log::LogHead;
 use crate::make::{self, Made};
-use crate::recorder::RunRecorder;
 use crate::tls::{Carriers, TlsServer};
-use crate::unit::{Faulty, LiveDevice};
-use crate::{Clock, Host, Lateness, LiveWorld};
-use block::{At, BadInput, Caps, Span};
-use load::experiment::{Experiment, ServePlan, TlsNeed};
+use block::{At, BadInput, Caps};
+use load::experiment::{Experiment, ServicePlan, TlsNeed};
 use nbd::{Export, TlsPolicy};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use sched::{Scheduler, run_told};
 use std::fs::File;
 use std::io;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
+use std::sync::mpsc::{Sender, channel};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// What is left of a service.
-pub struct ServiceReport {
-    /// How the volumes fared.
-    pub reports: Vec<VolumeReport>,
-    /// How late the host noticed what an emulated drive had done.
-    pub lateness: Lateness,
-    /// What was not done.
-    pub undone: Undone,
-    /// Why it was not recorded, where it was to be.
-    pub unrecorded: Option<io::Error>,
+/// The engines of a service.
+enum Engines {
+    /// Of one device: it runs in the thread that runs the service.
+    Here(Box<Engine>),
+    /// Of several: each in a thread of its own, so that none waits for another's device.
+    Threads(Vec<DeviceThread>),
+}
+
+/// The thread of a device, which waits to be told to go.
+struct DeviceThread {
+    device: String,
+    go: Sender<()>,
+    thread: JoinHandle<Result<Option<ServiceReport>, BadInput>>,
 }
 
 /// A service that is ready to begin.
 pub struct NbdService {
     title: String,
-    /// What the device can do, or each of those of an array.
+    /// What the first device can do, or each of those of an array.
     pub caps: Vec<Caps>,
-    core: Box<dyn Scheduler>,
-    world: LiveWorld<Front>,
+    engines: Engines,
     door: Door,
     carriers: Carriers,
     /// The other end of what closes the door.
     closing: UnixStream,
-    /// Leaves messages for the engine and wakes it.
+    /// Leaves messages for the engine of the first device and wakes it.
     pub caller: Caller<EngineMessage>,
+    /// The same for all.
+    pub desk: Desk,
     /// What a user must know.
     pub notes: Vec<String>,
 }
@@ -58,112 +63,199 @@ impl NbdService {
     /// # Errors
     /// Bad input: a device that cannot be had, volumes that do not fit it, or a kernel without io_uring where it must be had.
     pub fn new(experiment: &Experiment, listeners: Vec<Listener>, scale: f64) -> Result<NbdService, BadInput> {
-        let reads = experiment.volumes.iter().all(|volume| volume.read_only);
-        let how = if reads { Use::Reads } else { Use::Writes };
-        make::check(experiment)?;
-        let made = make::devices(experiment, how, experiment.run.seed_of(0))?;
+        let made = make_device(experiment, experiment.run.seed_of(0))?;
         NbdService::on(made, experiment, listeners, scale)
+    }
+
+    /// The same of all devices that a file names.
+    ///
+    /// # Errors
+    /// As of [`NbdService::new`].
+    pub fn of_devices(plan: &ServicePlan, listeners: Vec<Listener>, scale: f64) -> Result<NbdService, BadInput> {
+        if let ([only], None) = (plan.devices.as_slice(), &plan.whole().device) {
+            return NbdService::new(only, listeners, scale);
+        }
+        let inside = Arc::new(AtomicU32::new(0));
+        let (mut threads, mut faces) = (Vec::new(), Vec::new());
+        for (number, experiment) in plan.devices.iter().enumerate() {
+            let (thread, face) = DeviceThread::start(experiment, number, scale, Arc::clone(&inside))?;
+            threads.push(thread);
+            faces.push(face);
+        }
+        NbdService::with(plan, Engines::Threads(threads), faces, listeners, inside)
     }
 
     /// The same on a device that was made.
     fn on(made: Made, experiment: &Experiment, listeners: Vec<Listener>, scale: f64) -> Result<NbdService, BadInput> {
-        let title = experiment.title.clone();
-        let bad = |what: String, mend: &str| BadInput::new(title.clone(), At::File, what, mend);
-        let stopped = |error: io::Error| kernel_error(&title, &error);
-        if experiment.volumes.is_empty() {
-            return Err(bad("no [[volume]]: nothing is served".into(), "add one with a `name` and a `size`"));
-        }
-        let Made { unit, rotational, rates, mut notes } = made;
-        // Each disk of an array has faults of its own.
-        let faults = experiment.serve.faults && experiment.array.is_none();
-        let unit: Box<dyn LiveDevice> = if faults { Box::new(Faulty::new(unit)) } else { unit };
-        notes.extend(descriptors(experiment.serve.connections));
-        let core = make::core(experiment, &unit.members(), &mut notes)?;
-        let served = ServedVolume::all(experiment, unit.bytes())
-            .map_err(|what| bad(what, "shorten it, or leave its `size` out"))?;
-        let exports: Arc<[Export]> = served.iter().map(|volume| volume.export(rotational)).collect();
-        if let Some((name, fault)) = exports.iter().find_map(|export| Some((&export.name, export.fault()?))) {
-            return Err(bad(format!("volume {name:?} cannot be offered: {fault}"), "give it another name"));
-        }
-        let (clock, caps) = (Clock::new(scale), unit.members());
-        // Clients live in real time, however fast the clock of the device.
-        let real = |span: Span| clock.span(Duration::from_nanos(span.0));
-        let (unheard, ending) = (real(experiment.serve.unheard), real(experiment.serve.ending));
-        let plan = ServePlan { unheard, ending, ..experiment.serve.clone() };
-        let (caller, mailbox) = mailbox().map_err(stopped)?;
-        let (closing, closed) = UnixStream::pair().map_err(stopped)?;
-        let patience = Duration::from_nanos(plan.handshake.0);
         let inside = Arc::new(AtomicU32::new(0));
-        let most = plan.connections;
-        let timeout = plan.timeout;
-        let front = Front::new(mailbox, plan, served, Arc::clone(&inside)).map_err(stopped)?.telling(rates);
-        let host = Host::new(clock, experiment.serve.io).map_err(stopped)?;
-        notes.extend(host.note());
-        let world = LiveWorld::new(host, unit, front, timeout);
-        let carriers = Carriers::default();
-        let guard = guard(experiment, exports, carriers.clone())?;
-        let door = Door::new(listeners, guard, caller.clone(), patience, most, inside, closed.into());
-        Ok(NbdService { title, caps, core, world, door, carriers, closing, caller, notes })
+        let (engine, face) = Engine::new(made, experiment, scale, Arc::clone(&inside))?;
+        let plan = ServicePlan::of_one(experiment.clone());
+        NbdService::with(&plan, Engines::Here(Box::new(engine)), vec![face], listeners, inside)
     }
 
-    /// Serves until it is told to stop and all that was asked is done; where that is wanted, it is recorded in a file.
+    /// The door before these engines.
+    fn with(
+        plan: &ServicePlan,
+        engines: Engines,
+        faces: Vec<EngineFace>,
+        listeners: Vec<Listener>,
+        inside: Arc<AtomicU32>,
+    ) -> Result<NbdService, BadInput> {
+        let (whole, title) = (plan.whole(), plan.whole().title.clone());
+        let (closing, closed) = UnixStream::pair().map_err(|error| kernel_error(&title, &error))?;
+        let mut notes: Vec<String> = descriptors(whole.serve.connections).into_iter().collect();
+        notes.extend(join_notes(plan, &faces));
+        let exports = plan.order.iter().map(|(device, volume)| faces[*device].exports[*volume].clone()).collect();
+        let rooms = plan.order.iter().map(|(device, volume)| (faces[*device].caller.clone(), *volume)).collect();
+        let carriers = Carriers::default();
+        let guard = guard(plan, exports, carriers.clone())?;
+        let patience = Duration::from_nanos(whole.serve.handshake.0);
+        let door = Door::new(listeners, guard, rooms, patience, whole.serve.connections, inside, closed.into());
+        let caps = faces[0].caps.clone();
+        let desks = faces.into_iter().zip(&plan.devices).map(|(face, experiment)| DeviceCaller {
+            device: experiment.device.clone(),
+            caller: face.caller,
+            volumes: experiment.volumes.iter().map(|volume| volume.name.clone()).collect(),
+        });
+        let desk = Desk::new(desks.collect());
+        let caller = desk.first().clone();
+        Ok(NbdService { title, caps, engines, door, carriers, closing, caller, desk, notes })
+    }
+
+    /// Serves until it is told to stop and all that was asked is done; where that is wanted, and there is one device, it is recorded
+    /// in a file.
     ///
     /// # Errors
     /// When the kernel does not go on.
     pub fn run(self, record: Option<(&LogHead, File)>) -> Result<ServiceReport, BadInput> {
-        let NbdService { title, mut core, mut world, door, carriers, closing, .. } = self;
-        let stopped = |error: io::Error| kernel_error(&title, &error);
-        let door = door.open().map_err(stopped)?;
-        world.begin(Front::listen);
-        let pulse = world.source.pulse();
-        let tell = |core: &(dyn Scheduler + 'static)| {
-            let now = core.pulse();
-            let (before, now) = (pulse.replace(now).gave_up, now.gave_up);
-            if before != now {
-                eprintln!("{}", if now { GAVE_UP } else { TRIED_AGAIN });
-            }
+        let NbdService { title, engines, door, carriers, closing, .. } = self;
+        let door = door.open().map_err(|error| kernel_error(&title, &error))?;
+        let close = || {
+            drop(closing);
+            // A door that fell has let nobody in.
+            let _ = door.join();
+            carriers.wait(LAST_ANSWERS);
         };
-        let recorded = match record {
-            None => {
-                run_told(&mut *core, &mut world, tell);
-                Ok(())
+        match engines {
+            Engines::Here(engine) => engine.run(record, close),
+            Engines::Threads(threads) => {
+                // Whoever has ended already says so below.
+                threads.iter().for_each(|thread| thread.go.send(()).unwrap_or_default());
+                let ended: Vec<_> = threads.into_iter().map(DeviceThread::end).collect();
+                close();
+                join(ended)
             }
-            Some((head, file)) => RunRecorder::new(&mut world, head, file).and_then(|mut world| {
-                run_told(&mut *core, &mut world, tell);
-                world.finish()
-            }),
-        };
-        drop(closing);
-        // A door that fell has let nobody in.
-        let _ = door.join();
-        let mut remains = world.finish().map_err(stopped)?;
-        carriers.wait(LAST_ANSWERS);
-        let (reports, undone) = (remains.source.reports(), remains.source.undone());
-        if undone.is_nothing() {
-            remains.unit.close();
         }
-        Ok(ServiceReport { reports, lateness: remains.lateness, undone, unrecorded: recorded.err() })
     }
+}
+
+/// What is to be said of the devices: once of all, or of each that it is of.
+fn join_notes(plan: &ServicePlan, faces: &[EngineFace]) -> Vec<String> {
+    let mut notes: Vec<String> = Vec::new();
+    for (face, experiment) in faces.iter().zip(&plan.devices) {
+        for note in &face.notes {
+            let of_all = faces.iter().all(|face| face.notes.contains(note));
+            let told = match &experiment.device {
+                Some(device) if !of_all => format!("device '{device}': {note}"),
+                _ => note.clone(),
+            };
+            if !notes.contains(&told) {
+                notes.push(told);
+            }
+        }
+    }
+    notes
+}
+
+impl DeviceThread {
+    /// Makes a device and its engine in a thread of its own; once told to go it serves.
+    fn start(
+        experiment: &Experiment,
+        number: usize,
+        scale: f64,
+        inside: Arc<AtomicU32>,
+    ) -> Result<(DeviceThread, EngineFace), BadInput> {
+        let device = experiment.device.clone().unwrap_or_default();
+        let (experiment, title) = (experiment.clone(), experiment.title.clone());
+        let (go, begins) = channel();
+        let (tell, told) = channel();
+        let seed = experiment.run.seed_of(0).wrapping_add((number as u64).wrapping_mul(APART));
+        let serve = move || {
+            let engine = make_device(&experiment, seed).and_then(|made| Engine::new(made, &experiment, scale, inside));
+            let engine = match engine {
+                Ok((engine, face)) => tell.send(Ok(face)).is_ok().then_some(engine),
+                Err(error) => tell.send(Err(error)).ok().and(None),
+            };
+            let Some(engine) = engine.filter(|_| begins.recv().is_ok()) else { return Ok(None) };
+            let ended = engine.run(None, || ());
+            if let Err(error) = &ended {
+                eprintln!(
+                    "device '{}' is not served any more: {}",
+                    experiment.device.as_deref().unwrap_or(""),
+                    error.what
+                );
+            }
+            ended.map(Some)
+        };
+        let thread = std::thread::Builder::new().name(format!("device {number}")).spawn(serve);
+        let thread = thread.map_err(|error| kernel_error(&title, &error))?;
+        match told.recv() {
+            Ok(face) => Ok((DeviceThread { device, go, thread }, face?)),
+            // It says nothing only where it panicked.
+            Err(_) => Err(kernel_error(&title, &io::ErrorKind::Other.into())),
+        }
+    }
+
+    /// Waits until it has ended.
+    fn end(self) -> (String, Result<Option<ServiceReport>, BadInput>) {
+        let ended = self.thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        (self.device, ended)
+    }
+}
+
+/// By how much the seeds of two devices differ, of which each has a phase and noise of its own.
+const APART: u64 = 0xD1B5_4A32_D192_ED03;
+
+/// Makes the device, or the array, of an experiment.
+fn make_device(experiment: &Experiment, seed: u64) -> Result<Made, BadInput> {
+    let reads = experiment.volumes.iter().all(|volume| volume.read_only);
+    make::check(experiment)?;
+    make::devices(experiment, if reads { Use::Reads } else { Use::Writes }, seed)
+}
+
+/// How several devices have ended, as one service; an error, where one could not go on.
+fn join(ended: Vec<(String, Result<Option<ServiceReport>, BadInput>)>) -> Result<ServiceReport, BadInput> {
+    let (mut lateness, mut undone, mut reports) = (Lateness::default(), Undone::default(), Vec::new());
+    let mut failed = None;
+    for (device, ended) in ended {
+        match ended {
+            Err(error) => failed = failed.or(Some(error)),
+            Ok(ended) => {
+                let Some(ended) = ended else { continue };
+                reports.extend(ended.reports);
+                lateness.merge(&ended.lateness);
+                undone.merge(&device, ended.undone);
+            }
+        }
+    }
+    failed.map_or(Ok(ServiceReport { reports, lateness, undone, unrecorded: None }), Err)
 }
 
 /// How long the last answers may take to those who speak TLS.
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
 
 /// Whom the door lets in to what.
-fn guard(experiment: &Experiment, exports: Arc<[Export]>, carriers: Carriers) -> Result<Guard, BadInput> {
-    let plan = experiment.serve.tls.as_ref();
+fn guard(service: &ServicePlan, exports: Arc<[Export]>, carriers: Carriers) -> Result<Guard, BadInput> {
+    let plan = service.whole().serve.tls.as_ref();
     let policy = match plan.map(|plan| plan.needs) {
         None => TlsPolicy::Absent,
         Some(TlsNeed::Offered) => TlsPolicy::Offered,
         Some(TlsNeed::Required) => TlsPolicy::Required,
     };
-    let clients = experiment.volumes.iter().map(|volume| volume.clients.clone()).collect();
+    let of = |(device, volume): &(usize, usize)| service.devices[*device].volumes[*volume].clients.clone();
+    let clients = service.order.iter().map(of).collect();
     Ok(Guard { exports, clients, policy, tls: plan.map(TlsServer::load).transpose()?, carriers })
 }
-
-/// What is said when seeks are no longer timed, and when they are again.
-const GAVE_UP: &str = "too many just-in-time seeks come too late: requests go at once, in short commands";
-const TRIED_AGAIN: &str = "just-in-time seeks are tried again";
 
 /// Descriptors of the process beside those of its clients.
 const OTHERS: u64 = 256;
@@ -192,7 +284,7 @@ mod tests {
     use super::*;
     use crate::kernel::Kernel;
     use crate::memory::Slice;
-    use crate::unit::{Done, Ram};
+    use crate::unit::{Done, LiveDevice, Ram};
     use crate::{Rates, Remote, Unwritten};
     use block::errno::EIO;
     use block::{Caps, Command, Outcome, Tag, Time, Verb};

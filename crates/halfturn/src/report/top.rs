@@ -13,7 +13,7 @@ pub fn activity(before: &Value, now: &Value, seconds: f64) -> Value {
         json!({
             "name": volume["name"], "class": volume["class"], "priority": volume["priority"],
             "clients": volume["clients"], "in_flight": volume["in_flight"], "hangs": volume["hangs"],
-            "flush_failed": volume["flush_failed"], "fault": volume["fault"],
+            "flush_failed": volume["flush_failed"], "fault": volume["fault"], "device": volume["device"],
             "reads_per_s": rate(old, volume, "reads"), "writes_per_s": rate(old, volume, "writes"),
             "read_mb_per_s": rate(old, volume, "read_bytes") / 1e6,
             "written_mb_per_s": rate(old, volume, "written_bytes") / 1e6,
@@ -61,8 +61,10 @@ pub fn top(activity: &Value) -> String {
         "p99 ms", "failed",
     ];
     let edge = |head: &str| if matches!(head, "volume" | "class") { Edge::Left } else { Edge::Right };
-    let heads = heads.map(|head| (head.to_owned(), edge(head)));
-    let rows: Vec<Vec<String>> = activity["volumes"].as_array().into_iter().flatten().map(row).collect();
+    let mut heads: Vec<(String, Edge)> = heads.map(|head| (head.to_owned(), edge(head))).into();
+    let volumes = || activity["volumes"].as_array().into_iter().flatten();
+    let mut rows: Vec<Vec<String>> = volumes().map(row).collect();
+    super::volumes::show_devices(volumes(), &mut heads, &mut rows);
     let number = |key: &str| activity[key].as_f64().unwrap_or(0.0);
     let late = &activity["host_lateness_ms"];
     let late = match late["mean"].as_f64() {

@@ -16,9 +16,32 @@ pub fn volumes(reports: &[VolumeReport], lateness: &Lateness) -> String {
 pub fn listed_volumes(answer: &Value) -> String {
     let heads = ["volume", "size", "class", "clients", "reads", "writes", "failed", "mean ms", "p50 ms", "p99 ms"];
     let edge = |head: &&str| if matches!(*head, "volume" | "class") { Edge::Left } else { Edge::Right };
-    let heads: Vec<(String, Edge)> = heads.iter().map(|head| ((*head).to_owned(), edge(head))).collect();
-    let rows: Vec<Vec<String>> = answer["volumes"].as_array().into_iter().flatten().map(row).collect();
-    table(&heads, &rows) + &tell_learned(&answer["learned"])
+    let mut heads: Vec<(String, Edge)> = heads.iter().map(|head| ((*head).to_owned(), edge(head))).collect();
+    let volumes = || answer["volumes"].as_array().into_iter().flatten();
+    let mut rows: Vec<Vec<String>> = volumes().map(row).collect();
+    show_devices(volumes(), &mut heads, &mut rows);
+    let devices = answer["devices"].as_array().into_iter().flatten().map(|device| {
+        let learned = tell_learned(&device["learned"]);
+        let silent = if device["answers"] == true { "" } else { " does not answer" };
+        let name = device["name"].as_str().unwrap_or_default();
+        if learned.is_empty() && silent.is_empty() { learned } else { format!("\n device {name}{silent}{learned}") }
+    });
+    table(&heads, &rows) + &tell_learned(&answer["learned"]) + &devices.collect::<String>()
+}
+
+/// Has rows that are of one volume each name its device, where there are several.
+pub(super) fn show_devices<'a>(
+    volumes: impl Iterator<Item = &'a Value> + Clone,
+    heads: &mut Vec<(String, Edge)>,
+    rows: &mut [Vec<String>],
+) {
+    if volumes.clone().all(|volume| volume["device"].is_null()) {
+        return;
+    }
+    heads.insert(1, ("device".into(), Edge::Left));
+    for (row, volume) in rows.iter_mut().zip(volumes) {
+        row.insert(1, volume["device"].as_str().unwrap_or_default().into());
+    }
 }
 
 /// What `policy = "auto"` has learned of the device, and how sure it is; nothing where nothing is learned in use.

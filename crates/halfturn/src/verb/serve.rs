@@ -9,8 +9,8 @@ use block::{At, BadInput, units};
 use clap::Args;
 use listenfd::ListenFd;
 use live::log::LogHead;
-use live::{Caller, EngineMessage, Listener, NbdService, SocketName, Undone};
-use load::experiment::{self, Experiment, Exposed, TlsNeed};
+use live::{Desk, Listener, NbdService, SocketName, Undone};
+use load::experiment::{self, Experiment, Exposed, ServicePlan, TlsNeed};
 use nbd::TlsPolicy;
 use reload::Reloader;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
@@ -24,7 +24,7 @@ use std::sync::mpsc;
 /// Serve a disk, a file or an emulated drive as NBD volumes, each with its quality of service.
 ///
 /// A service file is an experiment file with `[[volume]]` tables; `path` in its `[drive]` names the device: a block
-/// device, a file, `ram:SIZE` or `emulated:NAME`. Each volume is one NBD export of the same name. The permissions of
+/// device, a file, `ram:SIZE` or `emulated:NAME`; several devices each have a `[[device]]`. Each volume is one NBD export of the same name. The permissions of
 /// the socket decide who can connect. On SIGTERM or Ctrl-C the server takes no more requests, finishes those in flight
 /// and flushes the device. On SIGHUP it reads its file again: class, priority and deadline of volumes follow it, and what cannot
 /// is said. It also works with systemd's socket activation (examples/systemd).
@@ -70,31 +70,36 @@ pub fn run(arguments: &Serve) -> Result<(), VerbFailure> {
     let (name, text) = config(arguments)?;
     let mut sets = arguments.sets.clone();
     sets.extend(arguments.degraded.then(|| "array.degraded=true".to_owned()));
-    let experiment = experiment::parse_service(&name, &text, &sets)?;
-    let files = experiment.files().into_iter().chain(arguments.file.clone());
+    let plan = experiment::parse_devices(&name, &text, &sets)?;
+    let experiment = plan.whole();
+    if let (Some(device), Some(_)) = (&experiment.device, &arguments.record) {
+        let what = format!("a record is of one device, and '{device}' is one of [[device]]");
+        return Err(BadInput::new("--record", At::File, what, "give the device a file of its own, in [drive]").into());
+    }
+    let files = plan.devices.iter().flat_map(Experiment::files).chain(arguments.file.clone());
     let log = OutputFile::if_wanted(arguments.record.as_ref(), &mut Inputs::of(files))?;
     let mut listeners = handed_over();
     let mut socket = None;
     if listeners.is_empty() {
-        let (path, folder) = place(arguments, &experiment)?;
+        let (path, folder) = place(arguments, experiment)?;
         let (listener, place) = Listener::unix(&path).map_err(|error| unbound(&path, &error))?;
         listeners.push(listener);
         // The socket goes first, then its folder.
         socket = Some((place, folder));
     }
-    listeners.extend(tcp_listeners(arguments, &experiment)?);
-    let service = NbdService::new(&experiment, listeners, arguments.time_scale)?;
-    let control = control(&experiment, &service.caller)?;
-    let metrics = metrics(&experiment, &service.caller)?;
-    let reloader = Reloader { file: arguments.file.clone(), sets: sets.clone(), served: experiment.clone() };
-    heed_signals(service.caller.clone(), reloader);
+    listeners.extend(tcp_listeners(arguments, experiment)?);
+    let service = NbdService::of_devices(&plan, listeners, arguments.time_scale)?;
+    let control = control(experiment, &service.desk)?;
+    let metrics = metrics(experiment, &service.desk)?;
+    let reloader = Reloader { file: arguments.file.clone(), sets: sets.clone(), served: plan.clone() };
+    heed_signals(service.desk.clone(), reloader);
     for note in &service.notes {
         eprintln!("{note}");
     }
     let path = socket.as_ref().map_or(Path::new("the socket that was handed over"), |(place, _)| place.path());
-    let child = arguments.run.as_deref().map(|command| attend(command, path, service.caller.clone()));
+    let child = arguments.run.as_deref().map(|command| attend(command, path, service.desk.clone()));
     if child.is_none() {
-        eprintln!("serving {} at {}", volumes(&experiment), path.display());
+        eprintln!("serving {} at {}", volumes(&plan), path.display());
     }
     let head = LogHead { name, text, sets, caps: service.caps.clone() };
     let draft = log.as_ref().map(OutputFile::draft).transpose()?;
@@ -229,16 +234,16 @@ fn unbound(path: &Path, error: &std::io::Error) -> BadInput {
 }
 
 /// Answers `halfturn volume`, where the file says on which socket.
-fn control(experiment: &Experiment, caller: &Caller<EngineMessage>) -> Result<Option<SocketName>, BadInput> {
+fn control(experiment: &Experiment, desk: &Desk) -> Result<Option<SocketName>, BadInput> {
     let Some(path) = &experiment.serve.control else { return Ok(None) };
-    let attend = |(listener, place)| live::control::attend(listener, caller.clone()).map(|()| Some(place));
+    let attend = |(listener, place)| live::control::attend(listener, desk.clone()).map(|()| Some(place));
     live::private(path).and_then(attend).map_err(|error| unbound(path, &error))
 }
 
 /// Answers Prometheus, where the file says where.
-fn metrics(experiment: &Experiment, caller: &Caller<EngineMessage>) -> Result<Option<SocketName>, BadInput> {
+fn metrics(experiment: &Experiment, desk: &Desk) -> Result<Option<SocketName>, BadInput> {
     let Some(at) = &experiment.serve.metrics else { return Ok(None) };
-    live::metrics::expose(at, caller.clone()).map_err(|error| match at {
+    live::metrics::expose(at, desk.clone()).map_err(|error| match at {
         Exposed::Unix(path) => unbound(path, &error),
         Exposed::Tcp(address) => {
             let what = format!("cannot be listened on: {error}");
@@ -248,23 +253,23 @@ fn metrics(experiment: &Experiment, caller: &Caller<EngineMessage>) -> Result<Op
 }
 
 /// Ends the service well when the process is told to end, or its terminal is gone; and reads its file again on SIGHUP.
-fn heed_signals(caller: Caller<EngineMessage>, mut reloader: Reloader) {
+fn heed_signals(desk: Desk, mut reloader: Reloader) {
     let Ok(mut signals) = Signals::new([SIGTERM, SIGINT, SIGHUP]) else { return };
     let has_terminal = || fs::File::open("/dev/tty").is_ok();
     let had_terminal = has_terminal();
     std::thread::spawn(move || {
         for signal in signals.forever() {
             if signal == SIGHUP && had_terminal == has_terminal() {
-                reloader.reload(&caller).iter().for_each(|line| eprintln!("{line}"));
+                reloader.reload(&desk).iter().for_each(|line| eprintln!("{line}"));
             } else {
-                caller.tell(EngineMessage::Stop);
+                desk.stop();
             }
         }
     });
 }
 
 /// Runs a command against the service, which ends with it; its exit code.
-fn attend(command: &str, socket: &Path, caller: Caller<EngineMessage>) -> mpsc::Receiver<u8> {
+fn attend(command: &str, socket: &Path, desk: Desk) -> mpsc::Receiver<u8> {
     let (sender, receiver) = mpsc::channel();
     let mut shell = Command::new("sh");
     shell.arg("-c").arg(command).env("socket", socket).env("unixsocket", socket);
@@ -275,12 +280,12 @@ fn attend(command: &str, socket: &Path, caller: Caller<EngineMessage>) -> mpsc::
             Err(_) => 127,
         };
         let _ = sender.send(code);
-        caller.tell(EngineMessage::Stop);
+        desk.stop();
     });
     receiver
 }
 
-fn volumes(experiment: &Experiment) -> String {
-    let names: Vec<String> = experiment.volumes.iter().map(|volume| format!("'{}'", volume.name)).collect();
+fn volumes(plan: &ServicePlan) -> String {
+    let names: Vec<String> = plan.volume_names().iter().map(|name| format!("'{name}'")).collect();
     names.join(", ")
 }

@@ -3,8 +3,9 @@
 use super::OutputFormat;
 use crate::failure::{VerbFailure, print};
 use crate::report;
-use block::{At, BadInput, units};
+use block::{At, BLOCK_BYTES, BadInput, units};
 use clap::Subcommand;
+use load::experiment::FaultKind;
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 
@@ -20,7 +21,7 @@ pub enum VolumeArgs {
         #[arg(long, value_enum, default_value = "table")]
         format: OutputFormat,
     },
-    /// Change a volume's quality of service; requests in flight keep theirs
+    /// Change a volume's quality of service, or that of some of its clients; requests in flight keep theirs
     Set {
         /// The volume to change
         #[arg(value_name = "VOLUME")]
@@ -46,19 +47,32 @@ pub enum VolumeArgs {
         /// The greatest part of the arm's time that it gets, 0 to 1
         #[arg(long, value_name = "PART")]
         limit: Option<f64>,
+        /// Of clients of this user alone, by name or number, on the UNIX socket
+        #[arg(long, value_name = "USER")]
+        user: Option<String>,
+        /// Of clients of this process alone, as `ps -o comm` shows it
+        #[arg(long, value_name = "NAME")]
+        process: Option<String>,
+        /// Of clients in this control group alone, or one under it
+        #[arg(long, value_name = "PATH")]
+        cgroup: Option<String>,
+        /// Of clients with this name in their certificate alone
+        #[arg(long, value_name = "NAME")]
+        certificate: Option<String>,
     },
     /// Make a volume slow, sick or cut off, to see how what stands on it fares
     ///
     /// The service file must allow it: `faults = true` in `[serve]`. `slow` lets commands take `--factor` times as long, `stall` has
     /// none come back, `error` fails one in `--one-of`, `torn` does each write in part and fails it, `cut` loses what was not
-    /// flushed and answers nothing more; `back` ends all of it. After `cut`, commands that were under way fail, and a flush among
+    /// flushed and answers nothing more; `back` ends all of it. A fault takes the place of one told before of the same blocks; faults
+    /// of different blocks, and those that `[[fault]]` of the file brings, are there side by side. After `cut`, commands that were under way fail, and a flush among
     /// them has to be seen to (`volume resume`).
     Fault {
         /// The volume, by its name
         #[arg(value_name = "VOLUME")]
         volume: String,
         /// What is wrong with it from now on
-        #[arg(value_name = "FAULT", value_parser = ["slow", "stall", "error", "torn", "cut", "back"])]
+        #[arg(value_name = "FAULT", value_parser = clap::builder::PossibleValuesParser::new(FaultKind::names()))]
         fault: String,
         /// The control socket: `control` in the service file's `[serve]`
         #[arg(long, value_name = "SOCKET")]
@@ -72,6 +86,12 @@ pub enum VolumeArgs {
         /// The seed by which it is drawn what fails, or is lost
         #[arg(long, value_name = "N", default_value = "1")]
         seed: u64,
+        /// Where in the volume it begins, e.g. 1GiB; then it is of what touches these blocks, and of no flush
+        #[arg(long, value_name = "SIZE")]
+        offset: Option<String>,
+        /// How much of the volume has it, e.g. 64KiB [default: up to its end]
+        #[arg(long, value_name = "SIZE")]
+        size: Option<String>,
     },
     /// Resume a volume after a failed flush
     ///
@@ -96,7 +116,20 @@ pub fn run(verb: &VolumeArgs) -> Result<(), VerbFailure> {
                 OutputFormat::Table => report::listed_volumes(&answer),
             })
         }
-        VolumeArgs::Set { volume, control, class, priority, deadline, share, floor, limit } => {
+        VolumeArgs::Set {
+            volume,
+            control,
+            class,
+            priority,
+            deadline,
+            share,
+            floor,
+            limit,
+            user,
+            process,
+            cgroup,
+            certificate,
+        } => {
             let bad = |what| BadInput::new("--deadline", At::File, what, "give a time such as 50ms, or none");
             let deadline = match deadline.as_deref() {
                 None => Value::Null,
@@ -105,13 +138,15 @@ pub fn run(verb: &VolumeArgs) -> Result<(), VerbFailure> {
             };
             let question = json!({
                 "verb": "set", "volume": volume, "class": class, "priority": priority, "deadline_ms": deadline,
-                "share": share, "floor": floor, "limit": limit,
+                "share": share, "floor": floor, "limit": limit, "user": user, "process": process, "cgroup": cgroup,
+                "certificate": certificate,
             });
             ask(control, &question).map(drop)
         }
-        VolumeArgs::Fault { volume, fault, control, factor, one_of, seed } => {
+        VolumeArgs::Fault { volume, fault, control, factor, one_of, seed, offset, size } => {
             let question = json!({
                 "verb": "fault", "volume": volume, "fault": fault, "factor": factor, "one_of": one_of, "seed": seed,
+                "offset": bytes("--offset", offset.as_deref())?, "size": bytes("--size", size.as_deref())?,
             });
             ask(control, &question).map(drop)
         }
@@ -119,6 +154,12 @@ pub fn run(verb: &VolumeArgs) -> Result<(), VerbFailure> {
             ask(control, &json!({ "verb": "resume", "volume": volume })).map(drop)
         }
     }
+}
+
+/// How many bytes an option says, where it is given.
+fn bytes(option: &str, told: Option<&str>) -> Result<Option<u64>, BadInput> {
+    let bad = |what| BadInput::new(option, At::File, what, "give one such as 64KiB");
+    told.map(|told| units::blocks(told).map(|blocks| blocks * BLOCK_BYTES).map_err(bad)).transpose()
 }
 
 pub(super) fn ask(control: &Path, question: &Value) -> Result<Value, VerbFailure> {

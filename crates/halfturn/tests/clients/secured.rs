@@ -288,3 +288,36 @@ depth = 16
 size = "64KiB"
 read = 0.5
 "#;
+
+/// How the last client of the volume `all` is served, as the control socket lists it.
+fn connected(server: &Secured) -> serde_json::Value {
+    let listed = run(&server.folder, HALFTURN, &["volume", "list", "--control", "control.sock", "--format", "json"]);
+    let listed: serde_json::Value = serde_json::from_str(&listed).expect("JSON");
+    listed["volumes"][0]["connected"].as_array().and_then(|all| all.last()).expect("a client").clone()
+}
+
+#[test]
+fn a_client_is_served_by_the_name_in_its_certificate() {
+    if !have(&TOOLS[..1]) {
+        return;
+    }
+    let certificates = Certificates::make();
+    let alice = certificates.known("alice", "/CN=alice", "");
+    let bob = certificates.known("bob", "/O=x/CN=bob", "subjectAltName=DNS:b.example.com,email:bob@example.com");
+    let rules = "control = \"control.sock\"
+        [[client]]\ncertificate = \"bob@example.com\"\npriority = 3
+        [[client]]\nvolume = \"all\"\ncertificate = \"alice\"\npriority = 9\ndeadline = \"30s\"";
+    let server = Secured::start(&certificates, rules);
+    patient("there is no control socket", || server.folder.join("control.sock").exists());
+    for (client, names, priority, deadline) in [
+        (&alice, vec!["alice"], 9, serde_json::json!(30_000.0)),
+        (&bob, vec!["bob", "b.example.com", "bob@example.com"], 3, serde_json::Value::Null),
+    ] {
+        let uri = server.uri("all", client).parse::<nbd::Uri>().expect("a URI");
+        let _stays = live::Remote::connect(&uri).expect("it is let in");
+        patient("it is not listed", || connected(&server)["certificate"] == serde_json::json!(names));
+        let told = connected(&server);
+        assert_eq!((&told["priority"], &told["deadline_ms"]), (&priority.into(), &deadline), "{told}");
+    }
+    server.end();
+}

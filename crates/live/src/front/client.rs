@@ -5,6 +5,8 @@
 //! the drive has. Each part is held against the buffer it was read into, since a request that is gone may have left
 //! its number to another.
 
+use super::rules::ServedAs;
+use crate::identity::Identity;
 use crate::kernel::Kernel;
 use crate::memory::{AlignedBuffer, Pool, Slice, pass};
 use crate::ring::{GATHERED, RingOp, RingToken};
@@ -88,6 +90,9 @@ pub(super) struct Client {
     socket: Rc<OwnedFd>,
     pub(super) session: Session,
     pub(super) volume: usize,
+    /// Who it is, and how it is therefore served.
+    pub(super) identity: Identity,
+    pub(super) served: ServedAs,
     input: Slice,
     /// Whether what came has filled it.
     filled: bool,
@@ -130,6 +135,7 @@ impl Client {
         socket: OwnedFd,
         session: Session,
         early: &[u8],
+        (identity, served): (Identity, ServedAs),
         all_unsent: Rc<Cell<u64>>,
         pool: &mut Pool,
     ) -> Client {
@@ -139,6 +145,8 @@ impl Client {
             socket: Rc::new(socket),
             session,
             volume: session.export,
+            identity,
+            served,
             input,
             filled: false,
             unread: (0, early.len()),

@@ -10,6 +10,9 @@ mod client;
 mod fault;
 #[cfg(test)]
 mod faults;
+mod mail;
+mod rules;
+mod schedule;
 mod status;
 mod stop;
 mod volume;
@@ -17,20 +20,23 @@ mod work;
 
 use crate::bell::Mailbox;
 use crate::memory::{PAGE, Pool, Slice};
-use crate::metrics::{Buckets, ServiceMetrics};
+use crate::metrics::Buckets;
 use crate::ring::{RingOp, RingToken};
 use crate::unit::Zeroes;
 use crate::world::{Hands, Remaining, RequestSource};
 use answers::{acknowledge, error_reply, last};
 use block::errno::{EIO, EOPNOTSUPP, ETIME, ETIMEDOUT};
-use block::{BLOCK_BYTES, Change, DiskId, Ending, Qos, Request, RequestId, Span, Time};
+use block::{BLOCK_BYTES, Change, DiskId, Ending, Request, RequestId, Span, Time};
 use client::{Client, Heard, PendingReply, ReceiveState, ReplyHeader};
-pub use fault::FaultSetting;
-use load::experiment::ServePlan;
+pub use fault::{FaultSetting, VolumeFault};
+use load::experiment::{ClientRule, FaultPlan, ServePlan};
+pub use mail::EngineMessage;
 use nbd::reply::Chunk;
-use nbd::{CommandFlags, Refused, RequestType, Session};
+use nbd::{CommandFlags, Refused, RequestType};
+use rules::ClientRules;
+pub use rules::ConnectedClient;
 use sched::{Bill, Input, Pulse};
-use serde_json::Value;
+use schedule::FaultSchedule;
 pub use status::Rates;
 use std::cell::Cell;
 use std::collections::VecDeque;
@@ -38,37 +44,18 @@ use std::os::fd::OwnedFd;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::mpsc::Sender;
 use stop::Shutdown;
 pub use stop::Undone;
 pub use volume::{ServedVolume, Setting, VolumeReport};
 use work::{InFlightRequest, Submission, Works};
 
+/// Clients of a volume of which it is told who they are.
+const MOST_TOLD: usize = 64;
 /// Bytes of a request that a client may make who has none in flight: whatever others hold, nobody starves. Beyond the bound of
 /// all there are some for requests that are small; for tiny ones always.
 const SMALL: u64 = 1 << 20;
 const SMALL_ONES: u64 = 64 << 20;
 const TINY: u64 = 64 << 10;
-
-/// What other threads tell the engine.
-pub enum EngineMessage {
-    /// A client has chosen its export; bytes of its first requests may have come.
-    Client(OwnedFd, Session, Vec<u8>),
-    /// Someone asks how the volumes fare.
-    Volumes(Sender<Vec<VolumeReport>>),
-    /// Someone asks for what was counted.
-    Metrics(Sender<ServiceMetrics>),
-    /// A volume is to be served otherwise; the answer says what was wrong.
-    Set(Setting, Sender<Result<(), String>>),
-    /// Something is wrong with a volume from now on, or nothing more; the answer says what was wrong with that.
-    Fault(FaultSetting, Sender<Result<(), String>>),
-    /// Someone asks for the array, or has it go on without a disk; the answer is what it is then, or what was wrong.
-    Array(Option<DiskId>, Sender<Result<Value, String>>),
-    /// A volume of which a flush has failed is to go on; the answer says what was wrong.
-    Resume(String, Sender<Result<(), String>>),
-    /// No more requests are taken; what was asked is done, and the device flushed.
-    Stop,
-}
 
 /// The transmission phase of all connections: requests in, replies out.
 pub struct Front {
@@ -97,6 +84,10 @@ pub struct Front {
     stop: Shutdown,
     /// Whether the device does not answer: then nothing waits for it.
     hangs: bool,
+    /// How clients are served who are not served as their volume is.
+    rules: ClientRules,
+    /// What is wrong with the volumes, and when something will be.
+    faults: FaultSchedule,
     /// How many flushes have failed, and writes that were to reach the medium.
     failures: u64,
     /// What the core says of itself; and how late the host was.
@@ -135,6 +126,8 @@ impl Front {
             look: Time::ZERO,
             stop: Shutdown::new(),
             hangs: false,
+            rules: ClientRules::default(),
+            faults: FaultSchedule::default(),
             failures: 0,
             pulse: Rc::default(),
             late: Buckets::default(),
@@ -147,10 +140,35 @@ impl Front {
         Front { rates, ..self }
     }
 
+    /// The same, of whose volumes something is wrong as a file says.
+    ///
+    /// # Errors
+    /// When a volume is shorter than where its fault is to be: how.
+    pub fn with_faults(self, plans: &[FaultPlan]) -> Result<Front, String> {
+        let faults = FaultSchedule::new(plans, &self.volumes)?;
+        Ok(Front { faults, ..self })
+    }
+
+    /// The same, some of whose clients are served as these rules say.
+    ///
+    /// # Errors
+    /// When a rule names a user whom nobody knows.
+    pub fn with_clients(self, rules: &[ClientRule]) -> Result<Front, String> {
+        let rules = ClientRules::new(rules, &self.volumes)?;
+        Ok(Front { rules, ..self })
+    }
+
     /// How the volumes fared.
     #[must_use]
     pub fn reports(&self) -> Vec<VolumeReport> {
-        self.volumes.iter().map(ServedVolume::report).collect()
+        let mut reports: Vec<VolumeReport> = self.volumes.iter().map(ServedVolume::report).collect();
+        for client in self.clients.iter().flatten() {
+            let told = &mut reports[client.volume].connected;
+            if told.len() < MOST_TOLD {
+                told.push(client.served.tell(&client.identity, &self.volumes[client.volume]));
+            }
+        }
+        reports
     }
 
     /// Where the core is to say how it fares.
@@ -164,56 +182,6 @@ impl Front {
         if hands.kernel.push(&bell, RingToken::Bell, RingOp::Receive(strokes, false)).is_err() {
             self.stop.begin(hands.kernel.now());
         }
-    }
-
-    /// Handles the messages that other threads left for the engine.
-    fn read_mail(&mut self, hands: &mut Hands) {
-        while let Ok(message) = self.mailbox.mail.try_recv() {
-            match message {
-                EngineMessage::Client(socket, session, early) => self.welcome(socket, session, &early, hands),
-                EngineMessage::Volumes(asker) => {
-                    let _ = asker.send(self.reports());
-                }
-                EngineMessage::Metrics(asker) => {
-                    let (volumes, pulse, late) = (self.reports(), self.pulse.get(), self.late);
-                    let _ = asker.send(ServiceMetrics { volumes, pulse, late });
-                }
-                EngineMessage::Set(setting, asker) => {
-                    let answer = setting.apply(&mut self.volumes);
-                    let _ = asker.send(answer.map(|told| self.ready.extend(told)));
-                }
-                EngineMessage::Fault(setting, asker) => {
-                    let answer = setting.apply(&mut self.volumes, hands);
-                    let _ = asker.send(answer);
-                }
-                EngineMessage::Array(fail, asker) => {
-                    let _ = asker.send(self.tell_array(fail, hands));
-                }
-                EngineMessage::Resume(volume, asker) => {
-                    let volume = ServedVolume::find_volume(&mut self.volumes, &volume);
-                    let _ = asker.send(volume.map(|volume| volume.flush_failed = false));
-                }
-                EngineMessage::Stop => {
-                    self.stop.begin(hands.kernel.now());
-                    (0..self.clients.len() as u32).for_each(|number| self.dismiss(number));
-                }
-            }
-        }
-    }
-
-    fn welcome(&mut self, socket: OwnedFd, session: Session, early: &[u8], hands: &mut Hands) {
-        if self.stop.has_begun() || early.len() > Client::EARLY {
-            self.inside.fetch_sub(1, Ordering::Relaxed);
-            return;
-        }
-        let client = Client::new(socket, session, early, Rc::clone(&self.unsent), hands.pool);
-        self.volumes[session.export].clients += 1;
-        let number = self.clients.iter().position(Option::is_none).unwrap_or(self.clients.len());
-        match self.clients.get_mut(number) {
-            Some(place) => *place = Some(client),
-            None => self.clients.push(Some(client)),
-        }
-        self.touched.push(number as u32);
     }
 
     /// Reads what a client has sent, as far as there is room for it.
@@ -305,8 +273,7 @@ impl Front {
         let Some(work) = self.works.get(id.0) else { return };
         let Some(client) = &self.clients[work.client as usize] else { return };
         let volume = &self.volumes[client.volume];
-        let deadline = volume.deadline.map(|within| work.arrived + within);
-        let qos = Qos { class: volume.class, priority: volume.priority, deadline };
+        let qos = client.served.qos(volume, work.arrived);
         self.ready.push_back(Input::Submit(Request { id, op, at, qos }));
     }
 
@@ -389,7 +356,8 @@ impl Front {
         for work in self.works.waiting() {
             let Some(client) = self.clients[work.client as usize].as_mut() else { continue };
             work.answered = true;
-            self.volumes[client.volume].count_ending(now, &work.request, work.arrived, Ending::Failed(ETIMEDOUT));
+            let volume = &mut self.volumes[client.volume];
+            volume.count_ending(now, &work.request, (work.arrived, client.served), Ending::Failed(ETIMEDOUT));
             client.answer(error_reply(client, &work.request, ETIMEDOUT));
             self.touched.push(work.client);
         }
@@ -425,13 +393,15 @@ fn room(plan: &ServePlan, client: &Client, all: u64) -> Option<u64> {
 
 impl RequestSource for Front {
     fn due(&self, _: u32) -> Option<Time> {
-        self.volumes.iter().any(|volume| volume.clients > 0).then_some(self.look)
+        let look = self.volumes.iter().any(|volume| volume.clients > 0).then_some(self.look);
+        look.into_iter().chain(self.faults.due()).min()
     }
 
     fn ask(&mut self, now: Time, room: u32, hands: &mut Hands) -> Option<Input> {
         if now >= self.look {
             self.let_go_of_stuck(now, hands);
         }
+        self.faults.follow(now, &mut self.volumes, hands);
         while let Some(id) = self.cancelled.pop_front() {
             // Its number may be another's by now.
             let client = self.works.get(id.0).and_then(|work| self.clients[work.client as usize].as_ref());
@@ -482,7 +452,8 @@ impl RequestSource for Front {
         let Some(volume) = self.clients[work.client as usize].as_ref().map(|client| client.volume) else { return };
         let how = if how == Ending::Finished && self.is_in_doubt(&work, volume) { Ending::Failed(EIO) } else { how };
         let Some(client) = self.clients[work.client as usize].as_mut().filter(|_| !work.answered) else { return };
-        self.volumes[volume].count_ending(now, &work.request, work.arrived, how);
+        let served = client.served;
+        self.volumes[volume].count_ending(now, &work.request, (work.arrived, served), how);
         let errno = match how {
             Ending::Finished => None,
             Ending::Failed(errno) => Some(errno),
@@ -502,7 +473,8 @@ impl RequestSource for Front {
     fn on_arm_time(&mut self, id: Option<RequestId>, bill: &Bill, (from, until): (Time, Time)) {
         let client =
             id.and_then(|id| self.works.get(id.0)).and_then(|work| self.clients[work.client as usize].as_ref());
-        volume::bill(&mut self.volumes, client.map(|client| client.volume), bill, until.since(from));
+        let own = client.map(|client| (client.volume, client.served.class(&self.volumes[client.volume])));
+        volume::bill(&mut self.volumes, own, bill, until.since(from));
     }
 
     fn on_start(&mut self, now: Time, id: RequestId) {

@@ -47,6 +47,15 @@ impl Undone {
     pub fn is_nothing(&self) -> bool {
         *self == Undone::default()
     }
+
+    /// With what another device of the service, of this name, has not done.
+    pub(crate) fn merge(&mut self, device: &str, other: Undone) {
+        self.requests.extend(other.requests);
+        self.volumes.extend(other.volumes);
+        if let Some(why) = other.flush.map(|why| format!("device '{device}': {why}")) {
+            self.flush = Some(self.flush.take().map_or(why.clone(), |before| format!("{before}; {why}")));
+        }
+    }
 }
 
 impl Shutdown {

@@ -1,10 +1,13 @@
 //! A volume as it is served, and how it fares.
 
+use super::fault::VolumeFault;
+use super::rules::{ConnectedClient, ServedAs};
+use crate::identity::PeerMatch;
 use crate::metrics::Buckets;
 use block::errno::{EOPNOTSUPP, ETIMEDOUT};
-use block::{BLOCK_BYTES, Ending, Qos, Span, Time};
+use block::{BLOCK_BYTES, Ending, Span, Time};
 use hdrhistogram::Histogram;
-use load::experiment::{Experiment, Volume, check_claim};
+use load::experiment::{ClientMatch, Experiment, Volume, check_claim};
 use load::{ARM_PARTS, divide_believed};
 use nbd::{BlockSize, Export, Flags, RequestType};
 use sched::value::Worth;
@@ -25,8 +28,8 @@ pub struct ServedVolume {
     pub(super) deadline: Option<Span>,
     pub(super) clients: u32,
     pub(super) hangs: bool,
-    /// What was made wrong with it.
-    pub(super) fault: Option<String>,
+    /// What is wrong with it.
+    pub(super) faults: Vec<VolumeFault>,
     /// Whether a flush has failed since it was last told to go on: then none succeeds.
     pub(super) flush_failed: bool,
     pub(super) in_flight: u32,
@@ -78,8 +81,10 @@ pub struct VolumeReport {
     pub claim: Option<Claim>,
     /// Whether its device does not answer: requests fail at once.
     pub hangs: bool,
-    /// What was made wrong with it, for tests.
-    pub fault: Option<String>,
+    /// Who is connected, of many some.
+    pub connected: Vec<ConnectedClient>,
+    /// What is wrong with it, for tests.
+    pub faults: Vec<VolumeFault>,
     /// Whether a flush has failed, so that no flush and no write with FUA succeeds until it is told to go on.
     pub flush_failed: bool,
     /// How many clients are connected.
@@ -113,14 +118,18 @@ pub struct Setting {
     pub deadline: Option<Option<Span>>,
     /// Its weight, the least and the greatest part of the arm's time, each if it changes.
     pub shares: [Option<f64>; 3],
+    /// Of which of its clients alone it is so.
+    pub who: Option<PeerMatch>,
 }
 
 /// A command, of a request of this volume if it is known, has kept the device for so long. Who interrupted is known by class; and a
 /// request may have ended before its command.
-pub(super) fn bill(volumes: &mut [ServedVolume], own: Option<usize>, bill: &Bill, took: Span) {
+pub(super) fn bill(volumes: &mut [ServedVolume], own: Option<(usize, u8)>, bill: &Bill, took: Span) {
     for (class, part, span) in divide_believed(bill, took) {
-        let own = own.filter(|own| volumes[*own].class == class);
-        let volume = own.or_else(|| volumes.iter().position(|volume| volume.class == class));
+        let known = own.filter(|(_, its)| *its == class).map(|(volume, _)| volume);
+        let volume = known.or_else(|| volumes.iter().position(|volume| volume.class == class));
+        // Of a class that only some clients have, it is known by whose command it came.
+        let volume = volume.or(own.map(|(volume, _)| volume));
         if let Some(volume) = volume {
             volumes[volume].arm[part as usize] += span;
         }
@@ -138,17 +147,37 @@ impl VolumeReport {
             "name": self.name, "bytes": self.bytes, "class": self.class, "priority": self.priority,
             "deadline_ms": self.deadline.map(ms),
             "share": self.claim.map(|claim| claim.share), "floor": self.claim.map(|claim| claim.floor),
-            "limit": self.claim.map(|claim| claim.limit), "hangs": self.hangs, "fault": self.fault, "flush_failed": self.flush_failed, "clients": self.clients, "reads": reads, "writes": writes, "flushes": flushes, "trims": trims,
+            "limit": self.claim.map(|claim| claim.limit), "hangs": self.hangs, "fault": self.fault(), "flush_failed": self.flush_failed, "clients": self.clients, "reads": reads, "writes": writes, "flushes": flushes, "trims": trims,
             "in_flight": self.in_flight, "yield": self.yielded,
             "read_bytes": read_bytes, "written_bytes": written_bytes, "failed": failed, "dropped": dropped,
             "response_ms": { "mean": mean, "p50": p50, "p99": p99 },
+            "connected": self.connected.iter().map(ConnectedClient::json).collect::<Vec<_>>(),
+            "faults": self.faults.iter().map(VolumeFault::json).collect::<Vec<_>>(),
         })
     }
+
+    /// What is wrong with it, in the words of `halfturn volume fault`.
+    fn fault(&self) -> Option<String> {
+        let all: Vec<&str> = self.faults.iter().map(VolumeFault::words).collect();
+        (!all.is_empty()).then(|| all.join(", "))
+    }
+}
+
+/// Which clients are meant, where some are.
+fn who(told: &Value) -> Option<ClientMatch> {
+    let text = |key: &str| told[key].as_str().map(Into::into);
+    let who = ClientMatch {
+        user: text("user"),
+        process: text("process"),
+        cgroup: text("cgroup"),
+        certificate: text("certificate"),
+    };
+    (!who.is_anyone()).then_some(who)
 }
 
 impl Setting {
     /// As the control socket is told of it: `volume`, and what of `class`, `priority`, `deadline_ms`, `share`, `floor` and `limit`
-    /// is to change.
+    /// is to change; of some of its clients alone, whose `user`, `process`, `cgroup` or `certificate` is given.
     ///
     /// # Errors
     /// What is wrong with it.
@@ -170,18 +199,14 @@ impl Setting {
         };
         let volume = told["volume"].as_str().ok_or("`volume` is missing")?.to_owned();
         let shares = [number("share")?, number("floor")?, number("limit")?];
-        Ok(Setting { volume, class: told["class"].as_str().map(Into::into), priority, deadline, shares })
+        let who = who(told).map(|who| PeerMatch::new(&who)).transpose()?;
+        Ok(Setting { volume, class: told["class"].as_str().map(Into::into), priority, deadline, shares, who })
     }
 
     /// Sets the volume, and says what the core is to be told.
     pub(super) fn apply(&self, volumes: &mut [ServedVolume]) -> Result<Option<Input>, String> {
         let volume = ServedVolume::find_volume(volumes, &self.volume)?;
-        let mut number = volume.class;
-        if let Some(class) = &self.class {
-            let known = volume.classes.join(", ");
-            let found = volume.classes.iter().position(|name| name == class);
-            number = found.ok_or_else(|| format!("there is no class '{class}'; name one of {known}"))? as u8;
-        }
+        let number = self.class_of(volume)?.unwrap_or(volume.class);
         let claim = self.claim(volumes, number)?;
         if let Some(claim) = claim {
             volumes.iter_mut().for_each(|volume| volume.claims[usize::from(number)] = claim);
@@ -191,6 +216,14 @@ impl Setting {
         volume.priority = self.priority.unwrap_or(volume.priority);
         volume.deadline = self.deadline.unwrap_or(volume.deadline);
         Ok(claim.map(|claim| Input::Claim(number, claim)))
+    }
+
+    /// The number of the class that is wanted, if one is.
+    pub(super) fn class_of(&self, volume: &ServedVolume) -> Result<Option<u8>, String> {
+        let Some(class) = &self.class else { return Ok(None) };
+        let known = || volume.classes.join(", ");
+        let found = volume.class_named(class);
+        found.map(Some).ok_or_else(|| format!("there is no class '{class}'; name one of {}", known()))
     }
 
     /// What the class of the volume may have from now on, if that changes.
@@ -257,7 +290,7 @@ impl ServedVolume {
             deadline: volume.deadline,
             clients: 0,
             hangs: false,
-            fault: None,
+            faults: Vec::new(),
             flush_failed: false,
             in_flight: 0,
             worths: worths.to_vec(),
@@ -278,6 +311,16 @@ impl ServedVolume {
 
     pub(super) fn name(&self) -> &str {
         &self.volume.name
+    }
+
+    /// The number of a class.
+    pub(super) fn class_named(&self, name: &str) -> Option<u8> {
+        self.classes.iter().position(|class| class == name).map(|class| class as u8)
+    }
+
+    /// The name of a class.
+    pub(super) fn class_name(&self, class: u8) -> &str {
+        self.classes.get(usize::from(class)).map_or("", String::as_str)
     }
 
     /// The one of this name.
@@ -326,7 +369,14 @@ impl ServedVolume {
         self.counts.failed += u64::from(errno != ETIMEDOUT && errno != EOPNOTSUPP);
     }
 
-    pub(super) fn count_ending(&mut self, now: Time, request: &nbd::ClientRequest, arrived: Time, how: Ending) {
+    /// A request has ended, that arrived then and was served so.
+    pub(super) fn count_ending(
+        &mut self,
+        now: Time,
+        request: &nbd::ClientRequest,
+        (arrived, served): (Time, ServedAs),
+        how: Ending,
+    ) {
         let counts = &mut self.counts;
         match how {
             Ending::Failed(_) => counts.failed += 1,
@@ -343,9 +393,8 @@ impl ServedVolume {
                 *requests += 1;
                 *bytes += request.length;
                 self.response.saturating_record(took.0.max(1));
-                let deadline = self.deadline.map(|within| arrived + within);
-                let qos = Qos { class: self.class, priority: self.priority, deadline };
-                let worth = self.worths.get(usize::from(self.class)).copied().unwrap_or(Worth::USUAL);
+                let qos = served.qos(self, arrived);
+                let worth = self.worths.get(usize::from(qos.class)).copied().unwrap_or(Worth::USUAL);
                 let blocks = request.length.div_ceil(BLOCK_BYTES).min(u32::MAX.into()) as u32;
                 self.yielded += worth.at(blocks, &qos, arrived, now);
             }
@@ -362,7 +411,8 @@ impl ServedVolume {
             deadline: self.deadline,
             claim: self.claims.get(usize::from(self.class)).copied(),
             hangs: self.hangs,
-            fault: self.fault.clone(),
+            connected: Vec::new(),
+            faults: self.faults.clone(),
             flush_failed: self.flush_failed,
             clients: self.clients,
             in_flight: self.in_flight,

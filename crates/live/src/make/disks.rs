@@ -132,7 +132,7 @@ pub fn devices(experiment: &Experiment, how: Use, seed: u64) -> Result<Made, Bad
             }
         }
     }
-    let faults = experiment.serve.faults;
+    let faults = experiment.has_faults();
     let wrap = |unit| -> Box<dyn LiveDevice> { if faults { Box::new(Faulty::new(unit)) } else { unit } };
     let known = status.as_ref().and_then(ArrayNotes::new);
     let unit = Members::new(geometry, units.into_iter().map(wrap).collect()).noting(known);

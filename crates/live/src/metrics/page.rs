@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 const HEAD: &str = "# Metrics\n\nWritten by `cargo test` from what a service tells. `metrics = \"127.0.0.1:9123\"` in `[serve]` has it \
-answer `GET /metrics` there, in Prometheus's text format, version 0.0.4; a path in its place makes that a UNIX socket.\n\n\
+answer `GET /metrics` there, in Prometheus's text format, version 0.0.4; a path in its place makes that a UNIX socket. \
+Where a service has several devices, each line has the label `device`, too.\n\n\
 ```yaml\nscrape_configs:\n  - job_name: halfturn\n    static_configs:\n      - targets: [\"127.0.0.1:9123\"]\n```\n\n\
 The 99th percentile of a volume's reads over five minutes:\n\n\
 ```\nhistogram_quantile(0.99, rate(halfturn_request_duration_seconds_bucket{volume=\"disk\",op=\"read\"}[5m]))\n```\n\n\

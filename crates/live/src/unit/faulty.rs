@@ -30,10 +30,55 @@ pub enum Fault {
     Cut,
 }
 
+/// Which commands a fault is of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FaultReach {
+    /// Those that touch blocks from one up to another, and flushes.
+    All(u64, u64),
+    /// Those that touch blocks from one up to another.
+    Blocks(u64, u64),
+}
+
+impl FaultReach {
+    fn bounds(self) -> (u64, u64) {
+        let (FaultReach::All(from, end) | FaultReach::Blocks(from, end)) = self;
+        (from, end)
+    }
+
+    fn touches(self, at: Extent) -> bool {
+        let (from, end) = self.bounds();
+        from < at.end().0 && at.start.0 < end
+    }
+
+    fn is_of(self, command: &Command) -> bool {
+        match command.verb {
+            Verb::Flush => matches!(self, FaultReach::All(..)),
+            _ => self.touches(command.at),
+        }
+    }
+
+    /// Whether another reaches as far, in blocks.
+    pub(crate) fn is_inside(self, other: FaultReach) -> bool {
+        let ((from, end), (first, last)) = (self.bounds(), other.bounds());
+        first <= from && end <= last
+    }
+}
+
+/// What becomes of the faults of a device.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum FaultChange {
+    /// One of this number begins, and is drawn by a seed.
+    Begin(u64, Fault, u64),
+    /// The one of this number is over, if it is there.
+    End(u64),
+    /// All that lie in the reach are over.
+    Back,
+}
+
 /// A part of the device with its fault.
 struct FaultyPart {
-    from: u64,
-    end: u64,
+    number: u64,
+    reach: FaultReach,
     fault: Fault,
     draw: Draw,
 }
@@ -43,9 +88,9 @@ struct FaultyPart {
 struct Passed {
     issued: Time,
     command: Command,
-    /// Whether it fails whatever comes of it; whether the power went meanwhile.
+    /// Whether it fails whatever comes of it; by which fault the power went meanwhile.
     fails: bool,
-    cut: bool,
+    cut: Option<u64>,
     /// Of a flush: which writes it is of.
     mark: u64,
 }
@@ -59,8 +104,7 @@ pub struct Faulty {
     /// What comes back later, and what has.
     late: Vec<Done>,
     done: VecDeque<Done>,
-    /// What waits for a stall to be over.
-    /// Each with where the part begins whose fault it is.
+    /// What waits for a fault of this number to be over.
     stalled: Vec<(u64, Tag, Command, Option<Slice>)>,
     /// Commands of which nothing is heard until the power is back.
     dead: Vec<(u64, Tag)>,
@@ -87,13 +131,41 @@ impl Faulty {
         }
     }
 
-    /// The fault of what a command is of; a flush is of the whole device.
-    fn part(&mut self, command: &Command) -> Option<&mut FaultyPart> {
-        let (from, end) = match command.verb {
-            Verb::Flush => (0, u64::MAX),
-            _ => (command.at.start.0, command.at.end().0),
-        };
-        self.parts.iter_mut().find(|part| part.from < end && from < part.end)
+    /// The faults that a command meets, in the order in which they began.
+    fn parts_of<'a>(&'a mut self, command: &'a Command) -> impl Iterator<Item = &'a mut FaultyPart> {
+        self.parts.iter_mut().filter(|part| part.reach.is_of(command))
+    }
+
+    /// The fault that keeps a command from the device: where the power is off, nothing else counts.
+    fn holder(&mut self, command: &Command) -> Option<u64> {
+        let mut holder = None;
+        for part in self.parts_of(command) {
+            match part.fault {
+                Fault::Cut => return Some(part.number),
+                Fault::Stall => holder = Some(part.number),
+                _ => {}
+            }
+        }
+        holder
+    }
+
+    /// Whether one of the faults that a command meets has it fail, and do nothing.
+    fn fails(&mut self, command: &Command) -> bool {
+        let mut fails = false;
+        for part in self.parts_of(command) {
+            if let Fault::Error(of) = part.fault {
+                fails |= part.draw.below(of.into()) == 0;
+            }
+        }
+        fails
+    }
+
+    /// How many blocks of a write are written where it is torn.
+    fn torn(&mut self, command: &Command) -> Option<u32> {
+        let writes = command.verb.writes() && command.verb.transfers();
+        let tears = |part: &&mut FaultyPart| writes && part.fault == Fault::Torn;
+        let part = self.parts_of(command).find(tears)?;
+        Some(part.draw.below(u64::from(command.at.blocks.max(1))) as u32)
     }
 
     fn memory(blocks: u64) -> Slice {
@@ -142,17 +214,16 @@ impl Faulty {
     fn judge(&mut self, done: Done) -> Option<Done> {
         let Some(passed) = self.passed[done.tag.0 as usize].take() else { return Some(done) };
         let Passed { issued, command, fails, cut, mark } = passed;
-        if cut {
-            let Some((from, mut draw)) = self.part(&command).map(|part| (part.from, part.draw.clone())) else {
+        if let Some(number) = cut {
+            let Some(part) = self.parts.iter_mut().find(|part| part.number == number) else {
                 return Some(Done { outcome: Outcome::Failed(EIO), ..done });
             };
             if command.verb.writes() {
+                let mut draw = part.draw.clone();
                 self.lose(command.at.start.0, command.at.end().0, &mut draw);
+                self.parts.iter_mut().filter(|part| part.number == number).for_each(|part| part.draw = draw.clone());
             }
-            if let Some(part) = self.part(&command) {
-                part.draw = draw;
-            }
-            self.dead.push((from, done.tag));
+            self.dead.push((number, done.tag));
             return None;
         }
         match command.verb {
@@ -164,7 +235,10 @@ impl Faulty {
         }
         let outcome = if fails { Outcome::Failed(EIO) } else { done.outcome };
         let done = Done { outcome, ..done };
-        if let Some(Fault::Slow(factor)) = self.part(&command).map(|part| part.fault) {
+        let factors = self
+            .parts_of(&command)
+            .filter_map(|part| if let Fault::Slow(factor) = part.fault { Some(factor) } else { None });
+        if let Some(factor) = factors.reduce(f64::max) {
             let more = Span(((factor - 1.0) * done.happened.since(issued).0 as f64) as u64);
             self.late.push(Done { happened: done.happened + more, took: done.took.map(|took| took + more), ..done });
             return None;
@@ -191,36 +265,29 @@ impl LiveDevice for Faulty {
         kernel: &mut dyn Kernel,
     ) -> io::Result<()> {
         let (mut command, mut memory) = (*command, memory);
-        let (fault, from, below) = match self.part(&command) {
-            Some(part) => (Some(part.fault), part.from, part.draw.below(u64::from(command.at.blocks.max(1)))),
-            None => (None, 0, 0),
-        };
-        let one_of = |part: Option<&mut FaultyPart>, of: u32| part.is_some_and(|part| part.draw.below(of.into()) == 0);
-        let fails = match fault {
-            Some(Fault::Stall | Fault::Cut) => {
-                self.stalled.push((from, tag, command, memory));
-                return Ok(());
-            }
-            Some(Fault::Error(of)) if one_of(self.part(&command), of) => {
+        if let Some(number) = self.holder(&command) {
+            self.stalled.push((number, tag, command, memory));
+            return Ok(());
+        }
+        if self.fails(&command) {
+            self.done.push_back(Done::now(now, tag, Outcome::Failed(EIO)));
+            return Ok(());
+        }
+        let torn = self.torn(&command);
+        if let Some(blocks) = torn {
+            command.at.blocks = blocks;
+            memory = memory.map(|memory| Slice { bytes: command.at.bytes() as usize, ..memory });
+            if blocks == 0 {
                 self.done.push_back(Done::now(now, tag, Outcome::Failed(EIO)));
                 return Ok(());
             }
-            Some(Fault::Torn) if command.verb.writes() && command.verb.transfers() => {
-                command.at.blocks = below as u32;
-                memory = memory.map(|memory| Slice { bytes: command.at.bytes() as usize, ..memory });
-                if below == 0 {
-                    self.done.push_back(Done::now(now, tag, Outcome::Failed(EIO)));
-                    return Ok(());
-                }
-                true
-            }
-            _ => false,
-        };
+        }
         if command.verb.writes() && !self.keep(&command) {
             self.done.push_back(Done::now(now, tag, Outcome::Failed(ENOSPC)));
             return Ok(());
         }
-        self.passed[tag.0 as usize] = Some(Passed { issued: now, command, fails, cut: false, mark: self.writes });
+        self.passed[tag.0 as usize] =
+            Some(Passed { issued: now, command, fails: torn.is_some(), cut: None, mark: self.writes });
         self.inner.issue(now, tag, &command, memory, kernel)
     }
 
@@ -261,9 +328,7 @@ impl LiveDevice for Faulty {
 
     fn store(&mut self, at: Extent, from: &Slice) -> io::Result<()> {
         let healthy = |fault: Fault| matches!(fault, Fault::Slow(_));
-        if let Some(part) = self.parts.iter().find(|part| part.from < at.end().0 && at.start.0 < part.end)
-            && !healthy(part.fault)
-        {
+        if self.parts.iter().any(|part| part.reach.touches(at) && !healthy(part.fault)) {
             return Err(io::Error::from_raw_os_error(EIO));
         }
         self.inner.store(at, from)?;
@@ -278,32 +343,49 @@ impl LiveDevice for Faulty {
     fn fault(
         &mut self,
         now: Time,
-        (from, end): (u64, u64),
-        fault: Option<(Fault, u64)>,
+        reach: FaultReach,
+        change: FaultChange,
         kernel: &mut dyn Kernel,
     ) -> Result<(), String> {
-        let was = self.parts.iter().find(|part| part.from == from).map(|part| part.fault);
-        self.parts.retain(|part| part.from != from);
-        let inside = |at: Extent| from <= at.start.0 && at.start.0 < end;
-        if let Some((fault, seed)) = fault {
-            let mut draw = Draw::new(seed, from);
-            if fault == Fault::Cut {
-                for passed in self.passed.iter_mut().flatten() {
-                    passed.cut |= passed.command.verb == Verb::Flush || inside(passed.command.at);
-                }
-                self.lose(from, end, &mut draw);
+        match change {
+            FaultChange::Begin(number, fault, seed) => {
+                self.begin(number, reach, fault, Draw::new(seed, reach.bounds().0));
+                Ok(())
             }
-            self.parts.push(FaultyPart { from, end, fault, draw });
-            return Ok(());
+            FaultChange::End(number) => self.end(now, number, kernel),
+            FaultChange::Back => {
+                let inside = self.parts.iter().filter(|part| part.reach.is_inside(reach)).map(|part| part.number);
+                let numbers: Vec<u64> = inside.collect();
+                numbers.into_iter().try_for_each(|number| self.end(now, number, kernel))
+            }
         }
-        // What was stalled goes on; what was under way when the power went, or came after, has failed.
-        for (_, tag) in self.dead.extract_if(.., |(of, _)| *of == from) {
+    }
+}
+
+impl Faulty {
+    fn begin(&mut self, number: u64, reach: FaultReach, fault: Fault, mut draw: Draw) {
+        if fault == Fault::Cut {
+            for passed in self.passed.iter_mut().flatten().filter(|passed| reach.is_of(&passed.command)) {
+                passed.cut = passed.cut.or(Some(number));
+            }
+            let (from, end) = reach.bounds();
+            self.lose(from, end, &mut draw);
+        }
+        self.parts.push(FaultyPart { number, reach, fault, draw });
+    }
+
+    /// What a fault kept goes on, unless something else is wrong with it; what was under way when the power went, or came after,
+    /// has failed.
+    fn end(&mut self, now: Time, number: u64, kernel: &mut dyn Kernel) -> Result<(), String> {
+        let Some(place) = self.parts.iter().position(|part| part.number == number) else { return Ok(()) };
+        let was = self.parts.remove(place).fault;
+        for (_, tag) in self.dead.extract_if(.., |(of, _)| *of == number) {
             self.done.push_back(Done::now(now, tag, Outcome::Failed(EIO)));
         }
-        let stalled: Vec<_> = self.stalled.extract_if(.., |(of, ..)| *of == from).collect();
+        let stalled: Vec<_> = self.stalled.extract_if(.., |(of, ..)| *of == number).collect();
         for (_, tag, command, memory) in stalled {
             match was {
-                Some(Fault::Cut) => self.done.push_back(Done::now(now, tag, Outcome::Failed(EIO))),
+                Fault::Cut => self.done.push_back(Done::now(now, tag, Outcome::Failed(EIO))),
                 _ => self.issue(now, tag, &command, memory, kernel).map_err(|error| error.to_string())?,
             }
         }
@@ -319,7 +401,7 @@ mod tests {
     use block::Place;
     use load::experiment::IoBackend;
 
-    const PART: (u64, u64) = (64, 128);
+    const PART: FaultReach = FaultReach::All(64, 128);
 
     struct Bench {
         device: Faulty,
@@ -333,8 +415,12 @@ mod tests {
         }
 
         fn fault(&mut self, fault: Option<Fault>) {
-            let told = self.device.fault(Time(50), PART, fault.map(|fault| (fault, 7)), &mut self.host);
-            assert_eq!(told, Ok(()));
+            let change = fault.map_or(FaultChange::Back, |fault| FaultChange::Begin(1, fault, 7));
+            self.change(PART, change);
+        }
+
+        fn change(&mut self, reach: FaultReach, change: FaultChange) {
+            assert_eq!(self.device.fault(Time(50), reach, change, &mut self.host), Ok(()));
         }
 
         fn issue(&mut self, tag: u32, verb: Verb, at: Extent, byte: u8) -> Slice {
@@ -374,7 +460,7 @@ mod tests {
             issued: Time(0),
             command: Command { verb: Verb::Read, at: Extent::new(64, 1), place: Place::Nowhere },
             fails: false,
-            cut: false,
+            cut: None,
             mark: 0,
         });
         assert_eq!(bench.device.judge(Done::now(Time(10), Tag(1), Outcome::Ok)), None);
@@ -443,5 +529,40 @@ mod tests {
         let held = bench.holds(volatile);
         let lost = held.iter().filter(|byte| **byte == 2).count();
         assert!((5..28).contains(&lost) && held.iter().all(|byte| [2, 3].contains(byte)), "{held:?}");
+    }
+
+    #[test]
+    fn several_faults_at_once_each_do_theirs_and_end_alone() {
+        let mut bench = Bench::new();
+        let (bad, slow) = (FaultReach::Blocks(70, 72), FaultReach::All(64, 128));
+        bench.change(slow, FaultChange::Begin(1, Fault::Stall, 1));
+        bench.change(bad, FaultChange::Begin(2, Fault::Error(1), 1));
+        bench.issue(1, Verb::Read, Extent::new(71, 4), 0);
+        bench.issue(2, Verb::Read, Extent::new(72, 4), 0);
+        bench.issue(3, Verb::Flush, Extent::default(), 0);
+        assert_eq!(bench.next(1 << 40), None, "all of it stalls, and a flush with it");
+        bench.change(slow, FaultChange::End(1));
+        let ended = [bench.next(60), bench.next(60), bench.next(60)].map(|it| it.expect("it is over"));
+        for (tag, outcome) in [(1, Outcome::Failed(EIO)), (2, Outcome::Ok), (3, Outcome::Ok)] {
+            assert!(ended.contains(&(tag, outcome)), "{ended:?}");
+        }
+        bench.issue(1, Verb::Read, Extent::new(69, 2), 0);
+        assert_eq!(bench.next(60), Some((1, Outcome::Failed(EIO))), "the other is there still");
+        bench.change(FaultReach::All(64, 72), FaultChange::Back);
+        bench.issue(1, Verb::Read, Extent::new(69, 2), 0);
+        assert_eq!(bench.next(60), Some((1, Outcome::Ok)));
+    }
+
+    #[test]
+    fn where_the_power_is_off_an_error_is_not_even_told() {
+        let mut bench = Bench::new();
+        bench.change(PART, FaultChange::Begin(1, Fault::Error(1), 1));
+        bench.change(PART, FaultChange::Begin(2, Fault::Cut, 1));
+        bench.issue(1, Verb::Read, Extent::new(70, 1), 0);
+        assert_eq!(bench.next(1 << 40), None);
+        bench.change(PART, FaultChange::End(1));
+        assert_eq!(bench.next(1 << 40), None);
+        bench.change(PART, FaultChange::End(2));
+        assert_eq!(bench.next(60), Some((1, Outcome::Failed(EIO))));
     }
 }

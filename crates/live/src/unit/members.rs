@@ -4,7 +4,7 @@
 //! is. What the core says of a disk is for that disk alone; where blocks lie, and what is summed, is the core's affair
 //! (`sched::array`). Times are not: a disk that answers comes back whatever the others do.
 
-use super::{Done, Fault, LiveDevice};
+use super::{Done, FaultChange, FaultReach, LiveDevice};
 use crate::array::ArrayNotes;
 use crate::kernel::Kernel;
 use crate::memory::Slice;
@@ -222,7 +222,7 @@ impl LiveDevice for Members {
         self.write_notes();
     }
 
-    fn fault(&mut self, _: Time, _: (u64, u64), _: Option<(Fault, u64)>, _: &mut dyn Kernel) -> Result<(), String> {
+    fn fault(&mut self, _: Time, _: FaultReach, _: FaultChange, _: &mut dyn Kernel) -> Result<(), String> {
         Err("the volumes of an array have no faults of their own; name a disk of it".into())
     }
 
@@ -230,13 +230,13 @@ impl LiveDevice for Members {
         &mut self,
         now: Time,
         disk: DiskId,
-        fault: Option<(Fault, u64)>,
+        change: FaultChange,
         kernel: &mut dyn Kernel,
     ) -> Result<(), String> {
         let disks = self.members.len();
         let member = self.members.get_mut(usize::from(disk.0));
         let member = member.ok_or_else(|| format!("there is no disk {}; name one from 0 to {}", disk.0, disks - 1))?;
         let mut kernel = Shifted { kernel, first: member.first };
-        member.unit.fault(now, (0, u64::MAX), fault, &mut kernel)
+        member.unit.fault(now, FaultReach::All(0, u64::MAX), change, &mut kernel)
     }
 }

@@ -9,7 +9,7 @@ mod ram;
 
 pub use emulated::Emulated;
 pub use far::Far;
-pub use faulty::{Fault, Faulty};
+pub use faulty::{Fault, FaultChange, FaultReach, Faulty};
 pub use file::ServedFile;
 pub(crate) use file::{alike, discard};
 pub use members::Members;
@@ -159,19 +159,19 @@ pub trait LiveDevice {
     /// All that was asked is done and on the medium, and nothing more will be.
     fn close(&mut self) {}
 
-    /// Something is wrong with blocks from one up to another, as a seed draws it; or nothing more.
+    /// Something is wrong with what is in reach, or not any more.
     ///
     /// # Errors
     /// Why it cannot be.
-    fn fault(&mut self, _: Time, _: (u64, u64), _: Option<(Fault, u64)>, _: &mut dyn Kernel) -> Result<(), String> {
+    fn fault(&mut self, _: Time, _: FaultReach, _: FaultChange, _: &mut dyn Kernel) -> Result<(), String> {
         Err("the service has no faults; give it `faults = true` in [serve], and start it anew".into())
     }
 
-    /// The same of one of its disks.
+    /// The same of one of its disks, all of it.
     ///
     /// # Errors
     /// Why it cannot be.
-    fn fault_disk(&mut self, _: Time, disk: DiskId, _: Option<(Fault, u64)>, _: &mut dyn Kernel) -> Result<(), String> {
+    fn fault_disk(&mut self, _: Time, disk: DiskId, _: FaultChange, _: &mut dyn Kernel) -> Result<(), String> {
         Err(format!("there is no disk {}: the service has no array", disk.0))
     }
 

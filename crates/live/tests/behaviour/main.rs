@@ -2,7 +2,10 @@
 
 mod arrays;
 mod clients;
+mod devices;
 mod emulated;
 mod far;
+mod faults;
+mod identity;
 mod metrics;
 mod service;

@@ -1,6 +1,6 @@
 //! Whoever asks for I/O, as far as the rules of service go: a workload, or the clients of a volume.
 
-use super::{Volume, Workload};
+use super::{ClientRule, Volume, Workload};
 use block::{BLOCK_BYTES, BadInput, Span};
 use config::{Key, Section};
 
@@ -30,8 +30,12 @@ pub(super) fn deadline(section: &Section, key: &Key<Span>) -> Result<Option<Span
     Ok(deadline)
 }
 
-/// All workloads, or all volumes.
-pub(super) fn askers<'a>(workloads: &'a [Workload], volumes: &'a [Volume]) -> Vec<Asker<'a>> {
+/// All workloads, all volumes, and clients who are served in classes of their own.
+pub(super) fn askers<'a>(
+    workloads: &'a [Workload],
+    volumes: &'a [Volume],
+    clients: &'a [ClientRule],
+) -> Vec<Asker<'a>> {
     let workloads = workloads.iter().map(|workload| Asker {
         what: "workload",
         name: &workload.name,
@@ -42,7 +46,8 @@ pub(super) fn askers<'a>(workloads: &'a [Workload], volumes: &'a [Volume]) -> Ve
         length: workload.kind.length().map_or(u64::MAX, |blocks| u64::from(blocks) * BLOCK_BYTES),
         processes: workload.kind.has_processes(),
     });
-    let volumes = volumes.iter().map(|volume| Asker {
+    let volume_of = |rule: &ClientRule| volumes.iter().find(|volume| Some(&volume.name) == rule.volume.as_ref());
+    let asking = volumes.iter().map(|volume| Asker {
         what: "volume",
         name: &volume.name,
         class: &volume.class,
@@ -52,5 +57,18 @@ pub(super) fn askers<'a>(workloads: &'a [Workload], volumes: &'a [Volume]) -> Ve
         length: u64::MAX,
         processes: false,
     });
-    workloads.chain(volumes).collect()
+    let clients = clients.iter().filter_map(|rule| {
+        let own = volume_of(rule);
+        Some(Asker {
+            what: "client",
+            name: rule.volume.as_deref().unwrap_or("any volume"),
+            class: rule.class.as_deref()?,
+            volume: None,
+            priority: rule.priority.or(own.map(|volume| volume.priority)).unwrap_or(0),
+            deadline: rule.deadline.or(own.and_then(|volume| volume.deadline)),
+            length: u64::MAX,
+            processes: false,
+        })
+    });
+    workloads.chain(asking).chain(clients).collect()
 }

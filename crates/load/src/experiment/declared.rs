@@ -9,6 +9,8 @@ use std::collections::BTreeSet;
 
 /// A file with each table in which keys of no other are needed for all to be of use.
 const PLAIN: &str = r#"
+client = [{ user = "root", priority = 1 }]
+fault = [{ disk = 1, kind = "stall", at = "1s" }]
 [drive]
 path = "emulated:nl20"
 drift = { at = "1s", seek = 0.2 }
@@ -35,7 +37,10 @@ fn place(table: &Table) -> (String, String) {
     let path = table.heading.trim_matches(['[', ']']);
     let (plain, path) = match path {
         "disk" => (PLAIN.replace("[drive]\n", "[[disk]]\ncount = 1\n"), "disk.0".into()),
+        "device" => (PLAIN.replace("[drive]\n", "[[device]]\nname = \"d\"\n"), "device.d".into()),
         "volume" => (PLAIN.into(), "volume.v".into()),
+        "client" => (PLAIN.into(), "client.0".into()),
+        "fault" => (PLAIN.into(), "fault.0".into()),
         "array.fails" => (PLAIN.into(), "array.fails.0".into()),
         "workload" => (PLAIN.into(), "workload.it".into()),
         "system" => {
@@ -56,7 +61,8 @@ fn asked(lines: &str) -> String {
 fn asking(manual: &Manual) -> String {
     let (before, rest) = PLAIN.split_once("[array]").expect("an array");
     let (_, after) = rest.split_once("[scheduler]").expect("a scheduler");
-    let texts = [PLAIN.to_owned(), format!("{before}[scheduler]{after}")];
+    let texts =
+        [PLAIN.to_owned(), format!("{before}[scheduler]{after}").replace("disk = 1, kind", "volume = \"v\", kind")];
     let texts = texts.map(|plain| plain + &asked(manual.example));
     texts.iter().find(|text| read(text, &[]).is_ok()).unwrap_or(&texts[0]).clone()
 }
@@ -175,7 +181,7 @@ fn what_is_read_is_declared_and_what_is_declared_is_read() {
         let here = || tables().into_iter().filter(|other| other.heading == table.heading);
         let mut declared: BTreeSet<String> = here().flat_map(|it| it.keys).map(|about| about.name.into()).collect();
         declared.extend(tables().iter().filter_map(|other| inside(table.heading, other)));
-        if table.heading == "[[disk]]" {
+        if ["[[disk]]", "[[device]]"].contains(&table.heading) {
             declared.insert(drive::drift().name().into());
         }
         assert_eq!(names(&known(&text, &path, "qqqqqqqqqq")), declared, "{}", table.heading);

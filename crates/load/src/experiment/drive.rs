@@ -258,7 +258,8 @@ pub(super) fn read(root: &Section, folder: &Path) -> Result<DriveTables, BadInpu
     Ok(DriveTables { drive, counted, members })
 }
 
-fn read_one(section: &Section, folder: &Path) -> Result<DriveChoice, BadInput> {
+/// A drive, of a table that has no other keys but those that were asked for.
+pub(super) fn read_one(section: &Section, folder: &Path) -> Result<DriveChoice, BadInput> {
     let (live, emulated) = read_live(section, folder)?;
     let model = match (section.get(&MODEL)?, emulated) {
         (Some(_), Some(_)) => {

@@ -6,10 +6,13 @@
 
 mod array;
 mod asker;
+mod client;
 #[cfg(test)]
 mod declared;
+mod device;
 mod dmclock;
 mod drive;
+mod fault;
 mod fio;
 mod inputs;
 mod run;
@@ -31,7 +34,10 @@ pub use crate::workload::{
     Pattern, ProcessPlan, RecordedPlan, Region, RepairPlan, ReplayTiming, ScanPlan, Sizes, Times, TraceChoice,
 };
 pub use array::{ArrayChoice, Failure};
+pub use client::{ClientMatch, ClientRule};
+pub use device::ServicePlan;
 pub use drive::{DriveChoice, Held, Live};
+pub use fault::{FaultKind, FaultOnset, FaultPlace, FaultPlan, MOST_SLOW};
 pub use run::RunPlan;
 pub use sched::predict::Choice as Predictor;
 pub use sched::predict::mimic::Before;
@@ -61,6 +67,8 @@ pub struct Experiment {
     pub title: String,
     /// The drive, or each of those of the array.
     pub drive: DriveChoice,
+    /// The name of the device, where a service has several: then this is what it asks of one of them.
+    pub device: Option<String>,
     /// The array, where there is more than the drive.
     pub array: Option<ArrayChoice>,
     /// How its requests are ordered.
@@ -71,6 +79,10 @@ pub struct Experiment {
     pub workloads: Vec<Workload>,
     /// Where clients find its volumes.
     pub serve: ServePlan,
+    /// How some of the clients are served, who are not served as their volume is.
+    pub clients: Vec<ClientRule>,
+    /// What is wrong with its volumes while they are served, and when.
+    pub faults: Vec<FaultPlan>,
     /// The machine that its processes run on.
     pub system: SystemPlan,
     /// For how long, how often.
@@ -81,7 +93,7 @@ impl Experiment {
     /// The service classes, in the order in which they first appear: a class's number is its place here.
     #[must_use]
     pub fn classes(&self) -> Vec<&str> {
-        service::names(&askers(&self.workloads, &self.volumes))
+        service::names(&askers(&self.workloads, &self.volumes, &self.clients))
     }
 
     /// The scan among its workloads, and the workload, where work for free is wanted.
@@ -96,6 +108,12 @@ impl Experiment {
     pub fn any_order(&self) -> Option<u8> {
         let volume = self.volumes.iter().find(|volume| volume.any_order).filter(|_| self.scheduler.free)?;
         self.class_named(&volume.class)
+    }
+
+    /// Whether something may be wrong with its volumes while they are served.
+    #[must_use]
+    pub fn has_faults(&self) -> bool {
+        self.serve.faults || !self.faults.is_empty()
     }
 
     /// Whether what is asked is asked by processes.
@@ -181,34 +199,57 @@ pub fn read(document: Document, path: &Path, sets: &[String], seed: Option<u64>)
 }
 
 /// A service file asks nothing.
-fn check_asking<'a>(mut cases: impl Iterator<Item = &'a Case>, path: &Path) -> Result<(), BadInput> {
-    if cases.any(|case| case.experiment.workloads.is_empty()) {
-        let what = "no [[workload]]: nothing is asked of the drive";
-        return Err(BadInput::new(path.display().to_string(), At::File, what, "add one"));
+fn check_asking<'a>(cases: impl Iterator<Item = &'a Case>, path: &Path) -> Result<(), BadInput> {
+    for case in cases {
+        device::refuse(&case.experiment)?;
+        if case.experiment.workloads.is_empty() {
+            let what = "no [[workload]]: nothing is asked of the drive";
+            return Err(BadInput::new(path.display().to_string(), At::File, what, "add one"));
+        }
     }
     Ok(())
 }
 
-/// Reads the text of a service file, shown as `name` in errors: an experiment in which nothing need be asked, and nothing
-/// varies.
+/// Reads the text of a service file of one device, shown as `name` in errors: an experiment in which nothing need be asked, and
+/// nothing varies.
+///
+/// # Errors
+/// Bad input with file, line and mend; and where the file has several devices.
+pub fn parse_service(name: &str, text: &str, sets: &[String]) -> Result<Experiment, BadInput> {
+    let document = service_document(name, text, sets)?;
+    let mut cases = cases(document, Path::new(name), &[], None)?;
+    match (cases.pop(), cases.is_empty()) {
+        (Some(case), true) => device::refuse(&case.experiment).map(|()| case.experiment),
+        _ => Err(varies(name)),
+    }
+}
+
+/// Reads the text of a service file, whether it is of one device or of several.
 ///
 /// # Errors
 /// Bad input with file, line and mend.
-pub fn parse_service(name: &str, text: &str, sets: &[String]) -> Result<Experiment, BadInput> {
+pub fn parse_devices(name: &str, text: &str, sets: &[String]) -> Result<ServicePlan, BadInput> {
+    let document = service_document(name, text, sets)?;
+    match document.root().has("device") {
+        true => device::read_each(&document, Path::new(name)),
+        false => parse_service(name, text, sets).map(ServicePlan::of_one),
+    }
+}
+
+fn service_document(name: &str, text: &str, sets: &[String]) -> Result<Document, BadInput> {
     let mut document = Document::parse(name, text)?;
     change(&mut document, sets, None)?;
     // Who serves a device need not know it, nor choose.
     if !scheduler::names_policy(&document)? {
         document.set("scheduler.policy=\"auto\"")?;
     }
-    let mut cases = cases(document, Path::new(name), &[], None)?;
-    match (cases.pop(), cases.is_empty()) {
-        (Some(case), true) => Ok(case.experiment),
-        _ => {
-            let what = "lists stand where values should: nothing can be tried while volumes are served";
-            Err(BadInput::new(name, At::File, what, "write one value each"))
-        }
-    }
+    Ok(document)
+}
+
+/// A service is one thing.
+fn varies(name: &str) -> BadInput {
+    let what = "lists stand where values should: nothing can be tried while volumes are served";
+    BadInput::new(name, At::File, what, "write one value each")
 }
 
 /// The same of a text, shown as `name` in errors.
@@ -280,10 +321,16 @@ fn experiment(document: &Document, path: &Path, varied: &Varied) -> Result<Exper
     }
     root.close()?;
     let title = root.get(&tables::TITLE)?;
-    let volumes = volume::read_all(&root)?;
+    let device = device::read(&root, folder)?;
+    let name = device.as_ref().map(|(_, name)| name.as_str());
+    let volumes = volume::read_all(&root, name)?;
     let workloads = workload::read_all(&root, folder, &volumes, varied)?;
-    let drive::DriveTables { mut drive, counted, mut members } = drive::read(&root, folder)?;
-    let askers = askers(&workloads, &volumes);
+    let (drive::DriveTables { mut drive, counted, mut members }, device) = match device {
+        Some((drive, name)) => (drive::DriveTables { drive, counted: None, members: Vec::new() }, Some(name)),
+        None => (drive::read(&root, folder)?, None),
+    };
+    let clients = client::read_all(&root, &volumes)?;
+    let askers = askers(&workloads, &volumes, &clients);
     let mut scheduler = scheduler::read(&root, folder, &drive, &askers, varied)?;
     let usual = || !root.has("array") && share::is_usual(&scheduler, &drive, &volumes);
     let fair = || scheduler.fair.unwrap_or_else(usual);
@@ -312,15 +359,22 @@ fn experiment(document: &Document, path: &Path, varied: &Varied) -> Result<Exper
         let mend = "take `profile` and what is learned before the run out of [scheduler], or give all disks one model";
         return Err(root.error("array", what, mend));
     }
+    let serve = serve::read(&root, folder, &volumes)?;
+    client::check_tls(&root, serve.tls.as_ref())?;
+    let system = system::read(&root, &workloads)?;
+    let run = run::read(&root, &workloads)?;
     Ok(Experiment {
+        faults: fault::read_all(&root, &volumes, array.as_ref(), &run)?,
         file: path.display().to_string(),
         title: title.unwrap_or_else(|| path.file_stem().unwrap_or_default().to_string_lossy().into_owned()),
         scheduler,
         drive,
+        device,
         array,
-        serve: serve::read(&root, folder, &volumes)?,
-        system: system::read(&root, &workloads)?,
-        run: run::read(&root, &workloads)?,
+        serve,
+        system,
+        clients,
+        run,
         volumes,
         workloads,
     })

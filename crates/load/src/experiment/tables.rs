@@ -1,6 +1,9 @@
 //! Every table of an experiment file, with its keys: what help, reference pages and the schema are written from.
 
-use super::{array, dmclock, drive, run, scheduler, serve, service, share, system, value, volume, workload};
+use super::{
+    array, client, device, dmclock, drive, fault, run, scheduler, serve, service, share, system, value, volume,
+    workload,
+};
 use config::Table;
 use sched::predict;
 use std::sync::LazyLock;
@@ -22,6 +25,7 @@ pub fn tables() -> Vec<Table> {
         drive::drive(),
         drive::drift(),
         drive::disk(),
+        device::device(),
         array::array(),
         array::fails(),
         scheduler::scheduler(),
@@ -39,7 +43,9 @@ pub fn tables() -> Vec<Table> {
     tables.extend([
         volume::volume(),
         share::of_volume::keys(),
+        client::client(),
         serve::serve(),
+        fault::fault(),
         workload::workload(),
         system::system(),
         run::run(),

@@ -46,6 +46,17 @@ fn one(sets: &[&str]) -> Experiment {
     with(sets).expect("is valid").remove(0).experiment
 }
 
+fn run_of_the_example() -> RunPlan {
+    RunPlan {
+        duration: Some(Span(600_000_000_000)),
+        requests: None,
+        warmup: Span(10_000_000_000),
+        settles: false,
+        replications: 5,
+        seed: 1,
+    }
+}
+
 #[test]
 fn the_example_of_the_design_reads_as_written() {
     let random = |blocks| Pattern {
@@ -59,10 +70,13 @@ fn the_example_of_the_design_reads_as_written() {
     let expected = Experiment {
         file: "dir/f.toml".into(),
         array: None,
+        device: None,
         title: "interactive reads beside a 2 MB stream".into(),
         drive: DriveChoice::plain("st318437lw", 1),
         volumes: Vec::new(),
         serve: ServePlan::default(),
+        faults: Vec::new(),
+        clients: Vec::new(),
         scheduler: Scheduler {
             policy: sched::policy::usual("fcfs"),
             predictor: Some(Predictor::Profile),
@@ -106,14 +120,7 @@ fn the_example_of_the_design_reads_as_written() {
             },
         ],
         system: SystemPlan::PLAIN,
-        run: RunPlan {
-            duration: Some(Span(600_000_000_000)),
-            requests: None,
-            warmup: Span(10_000_000_000),
-            settles: false,
-            replications: 5,
-            seed: 1,
-        },
+        run: run_of_the_example(),
     };
     assert_eq!(with(&[]).unwrap(), [Case { labels: BTreeMap::new(), experiment: expected }]);
 }

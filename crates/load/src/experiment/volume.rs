@@ -12,6 +12,8 @@ config::keys! {
 
     /// Its name, different for each: the name of its NBD export. The first volume is the default export.
     NAME: String = text("name").required();
+    /// The `[[device]]` on which it lies.
+    DEVICE: String = text("device").else_told("that of the volume which it shows (`of`), or the only one");
     /// Where it begins on the device.
     OFFSET: u64 = size("offset").else_told("where the volume before it ends");
     /// How long it is.
@@ -93,21 +95,32 @@ impl Volume {
     }
 }
 
-pub(super) fn read_all(root: &Section) -> Result<Vec<Volume>, BadInput> {
+/// The volumes on the device of this name; where it has none, on the only one.
+pub(super) fn read_all(root: &Section, device: Option<&str>) -> Result<Vec<Volume>, BadInput> {
     let sections = root.sections(volume().name())?;
     if let Some(section) = sections.get(MOST) {
         return Err(section.here(format!("more than {MOST} volumes"), "take some out"));
     }
     let mut volumes: Vec<Volume> = Vec::with_capacity(sections.len());
     for section in &sections {
-        let volume = read(section, &volumes)?;
+        let volume = read(section, &volumes, device)?;
         volumes.push(volume);
     }
     Ok(volumes)
 }
 
-fn read(section: &Section, before: &[Volume]) -> Result<Volume, BadInput> {
+/// The service class of a volume of this name.
+pub(super) fn class(section: &Section, name: &str) -> Result<String, BadInput> {
+    let class = section.get(&CLASS)?.filter(|class| !class.is_empty());
+    Ok(class.unwrap_or_else(|| if name.is_empty() { "volume".into() } else { name.into() }))
+}
+
+fn read(section: &Section, before: &[Volume], device: Option<&str>) -> Result<Volume, BadInput> {
     let name = section.value(&NAME)?;
+    if let Some(named) = section.get(&DEVICE)?.filter(|named| Some(named.as_str()) != device) {
+        let mend = "add a [[device]] of this name, with the keys of [drive]; or take it out";
+        return Err(section.error(DEVICE.name(), format!("there is no device '{named}'"), mend));
+    }
     if name.len() > LONGEST_NAME {
         let what = format!("a name of {} bytes", name.len());
         return Err(section.error(NAME.name(), what, format!("give one of at most {LONGEST_NAME}")));
@@ -128,10 +141,7 @@ fn read(section: &Section, before: &[Volume]) -> Result<Volume, BadInput> {
     }
     let (priority, deadline) = (section.value(&PRIORITY)? as u8, asker::deadline(section, &DEADLINE)?);
     let volume = Volume {
-        class: section.get(&CLASS)?.filter(|class| !class.is_empty()).unwrap_or_else(|| match name.as_str() {
-            "" => "volume".into(),
-            name => name.into(),
-        }),
+        class: class(section, &name)?,
         name,
         from: place.from,
         blocks: place.blocks,

@@ -1,8 +1,8 @@
 //! SIGHUP: the service file is read again, and what can be otherwise while it serves, is.
 
 use block::{At, BadInput};
-use live::{Caller, EngineMessage, Setting};
-use load::experiment::{self, Experiment, Volume};
+use live::{Caller, Desk, EngineMessage, Setting};
+use load::experiment::{self, Experiment, ServicePlan, Volume};
 use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -16,51 +16,79 @@ pub struct Reloader {
     pub file: Option<PathBuf>,
     pub sets: Vec<String>,
     /// As it is served now.
-    pub served: Experiment,
+    pub served: ServicePlan,
 }
 
 impl Reloader {
     /// Reads the file again; what has changed, and what cannot, a line each.
-    pub fn reload(&mut self, caller: &Caller<EngineMessage>) -> Vec<String> {
+    pub fn reload(&mut self, desk: &Desk) -> Vec<String> {
         let Some(file) = &self.file else { return vec!["there is no service file to read again".into()] };
         let name = file.display().to_string();
         let unread = |error| BadInput::new(&name, At::File, format!("cannot be read: {error}"), "mend it, and reload");
         let read = fs::read_to_string(file).map_err(unread);
-        let wanted = read.and_then(|text| experiment::parse_service(&name, &text, &self.sets));
+        let wanted = read.and_then(|text| experiment::parse_devices(&name, &text, &self.sets));
         match wanted {
-            Ok(wanted) => self.follow(&name, &wanted, caller),
+            Ok(wanted) => self.follow(&name, &wanted, desk),
             Err(error) => vec![format!("{error}\nnothing is changed")],
         }
     }
 
     /// Serves as a file wants it, as far as that is possible.
-    fn follow(&mut self, name: &str, wanted: &Experiment, caller: &Caller<EngineMessage>) -> Vec<String> {
-        let mut told: Vec<String> = list_fixed(&self.served, wanted)
+    fn follow(&mut self, name: &str, wanted: &ServicePlan, desk: &Desk) -> Vec<String> {
+        let mut told: Vec<String> = list_fixed_devices(&self.served, wanted)
             .into_iter()
             .map(|what| format!("{name}: {what}: restart the service"))
             .collect();
-        for volume in &mut self.served.volumes {
-            let Some(new) = wanted.volumes.iter().find(|new| new.name == volume.name) else { continue };
-            let Some(setting) = setting(volume, new) else { continue };
-            let answer = caller.ask(|sender| EngineMessage::Set(setting, sender), PATIENCE);
-            match answer.unwrap_or_else(|| Err("the service does not answer".into())) {
-                Ok(()) => {
-                    let deadline = new.deadline.map_or("none".into(), |span| format!("{} ms", span.as_ms()));
-                    let Volume { class, priority, .. } = new;
-                    told.push(format!(
-                        "volume '{}': class {class}, priority {priority}, deadline {deadline}",
-                        new.name
-                    ));
-                    (volume.class, volume.priority, volume.deadline) = (class.clone(), *priority, new.deadline);
-                }
-                Err(what) => told.push(format!("{name}: volume '{}': {what}", new.name)),
-            }
+        for served in &mut self.served.devices {
+            let Some(wanted) = wanted.devices.iter().find(|wanted| wanted.device == served.device) else { continue };
+            told.extend(follow_volumes(served, name, wanted, desk));
         }
         if told.is_empty() {
             told.push(format!("{name}: nothing has changed"));
         }
         told
     }
+}
+
+/// Serves the volumes of a device as a file wants them, as far as that is possible; what has changed, a line each.
+fn follow_volumes(served: &mut Experiment, name: &str, wanted: &Experiment, desk: &Desk) -> Vec<String> {
+    let mut told = Vec::new();
+    for volume in &mut served.volumes {
+        let Some(new) = wanted.volumes.iter().find(|new| new.name == volume.name) else { continue };
+        let Some(setting) = setting(volume, new) else { continue };
+        let ask = |caller: &Caller<EngineMessage>| caller.ask(|sender| EngineMessage::Set(setting, sender), PATIENCE);
+        let answer = desk.of_volume(&new.name).map(ask);
+        match answer.and_then(|answer| answer.unwrap_or_else(|| Err("the service does not answer".into()))) {
+            Ok(()) => {
+                let deadline = new.deadline.map_or("none".into(), |span| format!("{} ms", span.as_ms()));
+                let Volume { class, priority, .. } = new;
+                told.push(format!("volume '{}': class {class}, priority {priority}, deadline {deadline}", new.name));
+                (volume.class, volume.priority, volume.deadline) = (class.clone(), *priority, new.deadline);
+            }
+            Err(what) => told.push(format!("{name}: volume '{}': {what}", new.name)),
+        }
+    }
+    told
+}
+
+/// The same of all devices, and which of them there are.
+fn list_fixed_devices(old: &ServicePlan, new: &ServicePlan) -> Vec<String> {
+    let shown = |experiment: &Experiment| match &experiment.device {
+        Some(name) => format!("device '{name}'"),
+        None => "[drive]".into(),
+    };
+    let mut fixed = Vec::new();
+    for old in &old.devices {
+        match new.devices.iter().find(|new| new.device == old.device) {
+            None => fixed.push(format!("{} is served still", shown(old))),
+            Some(new) => fixed.extend(list_fixed(old, new)),
+        }
+    }
+    let is_new = |new: &&Experiment| old.devices.iter().all(|old| old.device != new.device);
+    fixed.extend(new.devices.iter().filter(is_new).map(|new| format!("{} is not served yet", shown(new))));
+    fixed.sort();
+    fixed.dedup();
+    fixed
 }
 
 /// What of a volume is to be otherwise, if anything is.
@@ -73,10 +101,13 @@ fn setting(old: &Volume, new: &Volume) -> Option<Setting> {
 
 /// What differs that a running service cannot follow.
 fn list_fixed(old: &Experiment, new: &Experiment) -> Vec<String> {
+    let drive = old.device.as_ref().map_or("[drive]".into(), |name| format!("device '{name}'"));
     let tables = [
-        (old.drive != new.drive, "[drive]"),
+        (old.drive != new.drive, drive.as_str()),
         (old.scheduler != new.scheduler, "[scheduler]"),
         (old.serve != new.serve, "[serve]"),
+        (old.faults != new.faults, "[[fault]]"),
+        (old.clients != new.clients, "[[client]]"),
     ];
     let tables = tables.into_iter().filter(|(differs, _)| *differs);
     let mut fixed: Vec<String> = tables.map(|(_, table)| format!("{table} is not changed while it serves")).collect();

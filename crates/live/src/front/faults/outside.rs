@@ -473,7 +473,7 @@ impl Outside {
         self.sockets.insert(socket.as_raw_fd(), client);
         let (session, base) = self.script.session(&mut self.draw);
         self.peers.push(Peer::new(session, base));
-        self.tell(EngineMessage::Client(socket, session, Vec::new()));
+        self.tell(EngineMessage::Client(socket, session, Vec::new(), crate::Identity::default()));
         self.after(8_000, Event::Ask(client));
     }
 }

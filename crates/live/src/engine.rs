@@ -1,0 +1,135 @@
+//! The engine of one device: its core, its world, and the volumes on it. It lives in one thread from beginning to end.
+
+use crate::bell::{Caller, mailbox};
+use crate::front::{EngineMessage, Front, ServedVolume, Undone, VolumeReport};
+use crate::log::LogHead;
+use crate::make::{self, Made};
+use crate::recorder::RunRecorder;
+use crate::serve::kernel_error;
+use crate::unit::{Faulty, LiveDevice};
+use crate::{Clock, Host, Lateness, LiveWorld};
+use block::{At, BadInput, Caps, Span};
+use load::experiment::{Experiment, ServePlan};
+use nbd::Export;
+use sched::{Scheduler, run_told};
+use std::fs::File;
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
+use std::time::Duration;
+
+/// What is left of a service.
+pub struct ServiceReport {
+    /// How the volumes fared.
+    pub reports: Vec<VolumeReport>,
+    /// How late the host noticed what an emulated drive had done.
+    pub lateness: Lateness,
+    /// What was not done.
+    pub undone: Undone,
+    /// Why it was not recorded, where it was to be.
+    pub unrecorded: Option<io::Error>,
+}
+
+/// An engine that is ready to begin.
+pub(crate) struct Engine {
+    title: String,
+    /// The device's name, where the service has several.
+    device: Option<String>,
+    core: Box<dyn Scheduler>,
+    world: LiveWorld<Front>,
+}
+
+/// What others know of an engine.
+pub(crate) struct EngineFace {
+    pub(crate) caller: Caller<EngineMessage>,
+    pub(crate) exports: Vec<Export>,
+    /// What the device can do, or each of those of an array.
+    pub(crate) caps: Vec<Caps>,
+    /// What a user must know.
+    pub(crate) notes: Vec<String>,
+}
+
+impl Engine {
+    /// The engine of a device that was made, on a clock so many times as fast; it counts the clients that it has.
+    pub(crate) fn new(
+        made: Made,
+        experiment: &Experiment,
+        scale: f64,
+        inside: Arc<AtomicU32>,
+    ) -> Result<(Engine, EngineFace), BadInput> {
+        let title = experiment.title.clone();
+        let bad = |what: String, mend: &str| BadInput::new(title.clone(), At::File, what, mend);
+        let stopped = |error: io::Error| kernel_error(&title, &error);
+        if experiment.volumes.is_empty() {
+            return Err(bad("no [[volume]]: nothing is served".into(), "add one with a `name` and a `size`"));
+        }
+        let Made { unit, rotational, rates, mut notes } = made;
+        // Each disk of an array has faults of its own.
+        let faulty = experiment.has_faults() && experiment.array.is_none();
+        let unit: Box<dyn LiveDevice> = if faulty { Box::new(Faulty::new(unit)) } else { unit };
+        let core = make::core(experiment, &unit.members(), &mut notes)?;
+        let served = ServedVolume::all(experiment, unit.bytes())
+            .map_err(|what| bad(what, "shorten it, or leave its `size` out"))?;
+        let exports: Vec<Export> = served.iter().map(|volume| volume.export(rotational)).collect();
+        if let Some((name, fault)) = exports.iter().find_map(|export| Some((&export.name, export.fault()?))) {
+            return Err(bad(format!("volume {name:?} cannot be offered: {fault}"), "give it another name"));
+        }
+        let (clock, caps) = (Clock::new(scale), unit.members());
+        // Clients live in real time, however fast the clock of the device.
+        let real = |span: Span| clock.span(Duration::from_nanos(span.0));
+        let (unheard, ending) = (real(experiment.serve.unheard), real(experiment.serve.ending));
+        let plan = ServePlan { unheard, ending, ..experiment.serve.clone() };
+        let (caller, mailbox) = mailbox().map_err(stopped)?;
+        let timeout = plan.timeout;
+        let front = Front::new(mailbox, plan, served, inside).map_err(stopped)?.telling(rates);
+        let front = front.with_faults(&experiment.faults).map_err(|what| bad(what, "mend it in [[fault]]"))?;
+        let front = front.with_clients(&experiment.clients).map_err(|what| bad(what, "mend it in [[client]]"))?;
+        let host = Host::new(clock, experiment.serve.io).map_err(stopped)?;
+        notes.extend(host.note());
+        let world = LiveWorld::new(host, unit, front, timeout);
+        let device = experiment.device.clone();
+        let face = EngineFace { caller, exports, caps, notes };
+        Ok((Engine { title, device, core, world }, face))
+    }
+
+    /// Serves until it is told to stop and all that was asked is done; where that is wanted, it is recorded in a file. What is done
+    /// `at_last` comes before the device is left.
+    pub(crate) fn run(
+        self,
+        record: Option<(&LogHead, File)>,
+        at_last: impl FnOnce(),
+    ) -> Result<ServiceReport, BadInput> {
+        let Engine { title, device, mut core, mut world } = self;
+        world.begin(Front::listen);
+        let pulse = world.source.pulse();
+        let tell = |core: &(dyn Scheduler + 'static)| {
+            let now = core.pulse();
+            let (before, now) = (pulse.replace(now).gave_up, now.gave_up);
+            if before != now {
+                let of = device.as_ref().map_or(String::new(), |name| format!("device '{name}': "));
+                eprintln!("{of}{}", if now { GAVE_UP } else { TRIED_AGAIN });
+            }
+        };
+        let recorded = match record {
+            None => {
+                run_told(&mut *core, &mut world, tell);
+                Ok(())
+            }
+            Some((head, file)) => RunRecorder::new(&mut world, head, file).and_then(|mut world| {
+                run_told(&mut *core, &mut world, tell);
+                world.finish()
+            }),
+        };
+        at_last();
+        let mut remains = world.finish().map_err(|error| kernel_error(&title, &error))?;
+        let (reports, undone) = (remains.source.reports(), remains.source.undone());
+        if undone.is_nothing() {
+            remains.unit.close();
+        }
+        Ok(ServiceReport { reports, lateness: remains.lateness, undone, unrecorded: recorded.err() })
+    }
+}
+
+/// What is said when seeks are no longer timed, and when they are again.
+const GAVE_UP: &str = "too many just-in-time seeks come too late: requests go at once, in short commands";
+const TRIED_AGAIN: &str = "just-in-time seeks are tried again";
