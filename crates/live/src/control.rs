@@ -1,8 +1,8 @@
 //! The control socket: how a service is asked, and told, about its volumes while it runs. One line of JSON each way.
 
+use crate::array::ArrayOrder;
 use crate::bell::Caller;
 use crate::front::{EngineMessage, FaultSetting, Setting, VolumeReport};
-use block::DiskId;
 use serde_json::{Value, json};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -60,11 +60,8 @@ fn reply(question: &Value, caller: &Caller<EngineMessage>) -> Result<Value, Stri
             Ok(json!({}))
         }
         Some("array") => {
-            let fail = match &question["fail"] {
-                Value::Null => None,
-                number => Some(DiskId(number.as_u64().and_then(|number| number.try_into().ok()).ok_or("no disk")?)),
-            };
-            caller.ask(|sender| EngineMessage::Array(fail, sender), PATIENCE).ok_or_else(gone)?
+            let order = ArrayOrder::parse(question)?;
+            caller.ask(|sender| EngineMessage::Array(order, sender), PATIENCE).ok_or_else(gone)?
         }
         Some("resume") => {
             let volume = question["volume"].as_str().ok_or("`volume` is missing")?.to_owned();

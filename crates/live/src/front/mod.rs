@@ -15,6 +15,7 @@ mod stop;
 mod volume;
 mod work;
 
+use crate::array::ArrayOrder;
 use crate::bell::Mailbox;
 use crate::memory::{PAGE, Pool, Slice};
 use crate::metrics::{Buckets, ServiceMetrics};
@@ -62,8 +63,8 @@ pub enum EngineMessage {
     Set(Setting, Sender<Result<(), String>>),
     /// Something is wrong with a volume from now on, or nothing more; the answer says what was wrong with that.
     Fault(FaultSetting, Sender<Result<(), String>>),
-    /// Someone asks for the array, or has it go on without a disk; the answer is what it is then, or what was wrong.
-    Array(Option<DiskId>, Sender<Result<Value, String>>),
+    /// The array is told something; the answer is what it is then, or what was wrong.
+    Array(ArrayOrder, Sender<Result<Value, String>>),
     /// A volume of which a flush has failed is to go on; the answer says what was wrong.
     Resume(String, Sender<Result<(), String>>),
     /// No more requests are taken; what was asked is done, and the device flushed.
@@ -186,8 +187,8 @@ impl Front {
                     let answer = setting.apply(&mut self.volumes, hands);
                     let _ = asker.send(answer);
                 }
-                EngineMessage::Array(fail, asker) => {
-                    let _ = asker.send(self.tell_array(fail, hands));
+                EngineMessage::Array(order, asker) => {
+                    let _ = asker.send(self.tell_array(&order, hands));
                 }
                 EngineMessage::Resume(volume, asker) => {
                     let volume = ServedVolume::find_volume(&mut self.volumes, &volume);
@@ -450,6 +451,10 @@ impl RequestSource for Front {
             }
         }
         self.ready.pop_front().or_else(|| self.last_flush(now))
+    }
+
+    fn numbers(&self) -> u32 {
+        self.plan.connections.saturating_mul(self.plan.requests).saturating_add(1)
     }
 
     fn memory(&mut self, id: RequestId, from: usize, bytes: usize) -> Option<Slice> {

@@ -5,4 +5,5 @@ mod clients;
 mod emulated;
 mod far;
 mod metrics;
+mod rebuilds;
 mod service;
