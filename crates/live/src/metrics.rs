@@ -3,6 +3,7 @@
 //! The engine counts; what it has counted is copied and written down by the thread that is asked. Who asks has a second to say
 //! what he wants and another to hear it.
 
+mod array;
 mod page;
 
 pub use page::reference;
@@ -87,6 +88,8 @@ pub struct ServiceMetrics {
     pub pulse: Pulse,
     /// How late the host noticed what an emulated drive had done.
     pub late: Buckets,
+    /// What the array is, where there is one, as its status has it.
+    pub array: Option<Value>,
 }
 
 const ARM_SECONDS: &str = "halfturn_arm_seconds_total";
@@ -206,6 +209,7 @@ impl ServiceMetrics {
             let _ = writeln!(out, "{} {value}", family.0);
         }
         self.write_learned(&mut out);
+        self.write_array(&mut out);
         let late = Family(
             "halfturn_host_lateness_seconds",
             "histogram",

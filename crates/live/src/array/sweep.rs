@@ -107,11 +107,6 @@ impl Sweep {
         self.until / row_blocks(&self.geometry)
     }
 
-    /// Whether all of it was.
-    pub(super) fn is_over(&self) -> bool {
-        self.until >= self.geometry.blocks()
-    }
-
     /// Parts that could not be repaired.
     pub(super) fn failed(&self) -> usize {
         self.failed.len()
@@ -178,12 +173,12 @@ mod tests {
         assert_eq!(sweep.rows(), 2);
         sweep.end(parts[0].1, Repaired::No);
         parts[2..].iter().for_each(|part| sweep.end(part.1, Repaired::Yes));
-        assert!(sweep.rows() == 2 && !sweep.is_over() && sweep.failed() == 1 && !sweep.has_more());
+        assert!(sweep.rows() == 2 && sweep.failed() == 1 && !sweep.has_more());
         sweep.retry();
         let (again, part) = sweep.take().expect("it is asked for again");
         assert_eq!((again, part), parts[0]);
         sweep.end(part, Repaired::Yes);
-        assert!(sweep.is_over() && sweep.rows() == 10 && sweep.failed() == 0);
+        assert!(sweep.share() >= 1.0 && sweep.rows() == 10 && sweep.failed() == 0);
         assert_eq!(all(geometry, 8, 10).len(), 1, "the last row tells that all is there");
     }
 }

@@ -176,8 +176,8 @@ impl Front {
                     let _ = asker.send(self.reports());
                 }
                 EngineMessage::Metrics(asker) => {
-                    let (volumes, pulse, late) = (self.reports(), self.pulse.get(), self.late);
-                    let _ = asker.send(ServiceMetrics { volumes, pulse, late });
+                    let (volumes, pulse, array) = (self.reports(), self.pulse.get(), hands.unit.array_json());
+                    let _ = asker.send(ServiceMetrics { volumes, pulse, late: self.late, array });
                 }
                 EngineMessage::Set(setting, asker) => {
                     let answer = setting.apply(&mut self.volumes);

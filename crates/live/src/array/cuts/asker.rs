@@ -2,10 +2,10 @@
 
 use super::disk::{Held, Power, bytes_of};
 use super::{ANYTHING, BLOCK};
-use crate::array::{ArrayOrder, Former};
+use crate::array::ArrayOrder;
 use crate::memory::{Pool, Slice};
 use crate::world::{Hands, RequestSource};
-use block::{DiskId, Ending, Extent, Op, Qos, Request, RequestId, Span, Time};
+use block::{Ending, Extent, Op, Qos, Request, RequestId, Span, Time};
 use sched::Input;
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -30,11 +30,11 @@ pub(super) struct Asker {
     pub(super) stamp: u64,
     pub(super) next: Time,
     pub(super) finished: u32,
-    /// A disk that is to be replaced, and from when on; what is told then.
-    pub(super) replaces: Option<(DiskId, Time)>,
-    /// Whether it stays until all disks hold what they should, and whether they do.
+    /// What the array is to be told, and when.
+    pub(super) order: Option<(ArrayOrder, Time)>,
+    /// Whether it stays until that is done, and whether it is.
     pub(super) stays: bool,
-    pub(super) is_whole: bool,
+    pub(super) is_done: bool,
 }
 
 pub(super) fn content(stamp: u64) -> Held {
@@ -89,7 +89,7 @@ impl Asker {
 impl RequestSource for Asker {
     fn due(&self, _: u32) -> Option<Time> {
         let asks = (self.left > 0 && self.asked.iter().any(Option::is_none)).then_some(self.next);
-        asks.into_iter().chain(self.replaces.map(|(_, at)| at)).min()
+        asks.into_iter().chain(self.order.as_ref().map(|(_, at)| *at)).min()
     }
 
     fn numbers(&self) -> u32 {
@@ -97,13 +97,16 @@ impl RequestSource for Asker {
     }
 
     fn ask(&mut self, now: Time, room: u32, hands: &mut Hands) -> Option<Input> {
-        if let Some((disk, _)) = self.replaces.take_if(|(_, at)| *at <= now) {
-            let order = ArrayOrder::Replace(disk, "another".into(), Former::Kept);
-            hands.unit.order(&order).expect("it is replaced");
-            self.is_whole = false;
+        if let Some((order, _)) = self.order.take_if(|(_, at)| *at <= now) {
+            hands.unit.order(&order).expect("it is fit");
+            self.is_done = false;
             return None;
         }
-        self.is_whole = hands.unit.filling().is_empty() && hands.unit.lacking().is_empty();
+        if self.stays && self.order.is_none() {
+            let is_whole = hands.unit.filling().is_empty() && hands.unit.lacking().is_empty();
+            let array = hands.unit.array_json().expect("an array");
+            self.is_done = is_whole && array["scrub"]["state"] != "running";
+        }
         if room == 0 || now < self.next {
             return None;
         }
@@ -147,6 +150,6 @@ impl RequestSource for Asker {
     }
 
     fn is_over(&self) -> bool {
-        self.left == 0 && self.replaces.is_none() && (self.is_whole || !self.stays)
+        self.left == 0 && self.order.is_none() && (self.is_done || !self.stays)
     }
 }

@@ -9,6 +9,7 @@ use block::errno::EIO;
 use block::{Caps, Command, Extent, Outcome, Span, Tag, Time, Verb};
 use load::Draw;
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::rc::Rc;
@@ -37,12 +38,18 @@ impl Power {
 pub(super) struct Platter {
     pub(super) medium: Vec<Held>,
     pub(super) cached: Vec<(u64, Held)>,
+    /// Blocks that cannot be read until they are written.
+    pub(super) bad: BTreeSet<u64>,
 }
 
 impl Platter {
     /// One that holds this everywhere.
     pub(super) fn holding(held: Held) -> Rc<RefCell<Platter>> {
-        Rc::new(RefCell::new(Platter { medium: vec![held; DISK as usize], cached: Vec::new() }))
+        Rc::new(RefCell::new(Platter { medium: vec![held; DISK as usize], cached: Vec::new(), bad: BTreeSet::new() }))
+    }
+
+    fn is_bad(&self, at: Extent) -> bool {
+        self.bad.range(at.start.0..at.end().0).next().is_some()
     }
 
     pub(super) fn holds(&self, block: u64) -> Held {
@@ -95,6 +102,9 @@ impl Disk {
         if power.now >= self.fails {
             return Outcome::Failed(EIO);
         }
+        if command.verb == Verb::Read && platter.is_bad(command.at) {
+            return Outcome::Failed(EIO);
+        }
         for number in 0..u64::from(command.at.blocks) {
             let (Some(memory), block) = (memory, command.at.start.0 + number) else { break };
             match command.verb {
@@ -104,6 +114,7 @@ impl Disk {
                 Verb::Write { fua } => {
                     let held = bytes_of(memory, number as usize);
                     platter.cached.push((block, held));
+                    platter.bad.remove(&block);
                     if fua {
                         platter.medium[block as usize] = held;
                         platter.cached.retain(|(at, _)| *at != block);
@@ -154,6 +165,9 @@ impl LiveDevice for Disk {
     }
 
     fn peek(&mut self, at: Extent, into: &Slice) -> bool {
+        if self.platter.borrow().is_bad(at) {
+            return false;
+        }
         for number in 0..u64::from(at.blocks) {
             let held = self.platter.borrow().holds(at.start.0 + number);
             into.buffer.put(into.from + number as usize * BLOCK, &held);

@@ -11,7 +11,9 @@
 mod asker;
 mod disk;
 
-use super::{ArrayNotes, Lacking, MemberState, OpenedMember, RepairPace, create, inspect, resync};
+use super::{
+    ArrayNotes, ArrayOrder, Former, Lacking, MemberState, OpenedMember, RepairPace, ScrubOrder, create, inspect, resync,
+};
 use crate::unit::{MemberOpener, Members};
 use crate::world::LiveWorld;
 use asker::{Asker, History, content};
@@ -51,6 +53,8 @@ enum Fate {
     /// Another takes its place while it is sound; or after it failed.
     Replaced,
     FailsAndReplaced,
+    /// It cannot be read in parts, and holds something else in others, until the array is scrubbed.
+    Scrubbed,
 }
 
 /// The disks that stand in each place: what the file names, and before it what it named earlier.
@@ -158,6 +162,11 @@ impl Scene {
         let victim = outside.below(self.disks.into()) as usize;
         let fails = matches!(self.fate, Fate::Fails | Fate::FailsAndReplaced);
         let is_replaced = matches!(self.fate, Fate::Replaced | Fate::FailsAndReplaced);
+        let replaces = ArrayOrder::Replace(DiskId(victim as u16), "another".into(), Former::Kept);
+        let scrubs = self.fate == Fate::Scrubbed;
+        if scrubs {
+            self.spoil(&outside, victim, &mut blocks);
+        }
         for life in 0..3 {
             // The second life is cut somewhere, the first where it is said, the last nowhere.
             power.borrow_mut().left = [writes, writes / 2, u64::MAX][life];
@@ -181,30 +190,57 @@ impl Scene {
                 stamp,
                 next: Time::ZERO,
                 finished: 0,
-                replaces: wanted.then_some((DiskId(victim as u16), at)),
-                stays: life == 2 && is_replaced,
-                is_whole: true,
+                order: wanted
+                    .then(|| (replaces.clone(), at))
+                    .or(scrubs.then_some((ArrayOrder::Scrub(ScrubOrder::Start), at))),
+                stays: life == 2 && is_replaced || scrubs,
+                is_done: true,
             };
             let mut world = LiveWorld::new(Virtual(Rc::clone(power)), Box::new(unit), asker, Span(u64::MAX / 4));
             let caps = Caps { blocks: DISK, depth: 4, seek: false };
             let policy = || policy::usual("fcfs").make(&Beside::default());
             let core = || Core::new(caps, u32::MAX, Distance::default(), Rules::default(), Box::new(policy));
+            let plan = ArrayPlan { comparing: true, ..ArrayPlan::default() };
             let cores = (0..self.disks).map(|_| core()).collect();
-            let mut array = Array::new(geometry, ArrayPlan::default(), Rules::default(), 8, cores);
+            let mut array = Array::new(geometry, plan, Rules::default(), 8, cores);
             run(&mut array, &mut world);
             blocks = std::mem::take(&mut world.source.blocks);
             stamp = world.source.stamp + 1;
             cut |= power.borrow().off;
             drop(world);
             // At first only the service is killed, now and then: what the caches have is there until the power goes.
-            let killed = life == 0 && self.seed % 4 == 1;
+            let killed = life == 0 && (self.seed % 4 == 1 || scrubs);
             self.restore(&outside, &mut blocks, if killed { Loss::Service } else { Loss::Power });
+            if scrubs {
+                assert!(outside.platter(victim).borrow().bad.is_empty(), "it was not written anew");
+                break;
+            }
             if life == 2 && is_replaced {
                 let status = inspect(&mut outside.units(None), &geometry);
                 assert!(status.disks.iter().all(|state| *state == MemberState::Sound), "{}", status.text());
             }
         }
         cut
+    }
+
+    /// Of some rows a disk cannot read its part, of others it holds something else.
+    fn spoil(&self, outside: &Outside, disk: usize, blocks: &mut [History]) {
+        let geometry = self.geometry();
+        for row in 0..geometry.rows() {
+            let within = outside.below(UNIT.into()) as u32;
+            let at = geometry.on_disk(row, within, 1).start.0;
+            let platter = outside.platter(disk);
+            match outside.below(3) {
+                0 => drop(platter.borrow_mut().bad.insert(at)),
+                1 => {
+                    platter.borrow_mut().medium[at as usize] = [0x77; BLOCK];
+                    if let Some(column) = geometry.column(row, DiskId(disk as u16)) {
+                        blocks[geometry.block(row, column, within).0 as usize] = vec![(ANYTHING, true)];
+                    }
+                }
+                _ => {}
+            }
+        }
     }
 
     /// The power comes back: the array is found and made to agree, and holds what it must.
@@ -333,4 +369,11 @@ fn wherever_the_power_goes_what_was_flushed_is_there_and_all_agrees() {
     }
     println!("{cuts} cuts");
     assert!(cuts > 300, "{cuts}");
+}
+
+#[test]
+fn a_scrub_writes_anew_what_cannot_be_read_and_what_does_not_agree() {
+    for seed in 0..90 {
+        assert!(!tell(&Scene { fate: Fate::Scrubbed, ..scene(seed, 40) }, u64::MAX));
+    }
 }
