@@ -510,7 +510,7 @@ mod tests {
             match upkeep.take(now, clients) {
                 Some(errand) => {
                     count += u32::from(errand.op == Op::Repair);
-                    now = now + Span(took * MS);
+                    now += Span(took * MS);
                     upkeep.end(now, errand.number, Ending::Finished);
                 }
                 None => now = upkeep.due(clients).expect("there is more").max(now + Span(MS / 10)),
@@ -574,6 +574,11 @@ mod tests {
         upkeep.begin_rebuild(DiskId(1), 0);
         upkeep.end(later, flush.number, Ending::Finished);
         assert_eq!(upkeep.next_durable(), None, "it was of the one before");
+        // So is what was asked for before, though it ends now.
+        let old = upkeep.take(later, clients).expect("a repair");
+        upkeep.begin_rebuild(DiskId(2), 0);
+        upkeep.end(later, old.number, Ending::Finished);
+        assert_eq!(upkeep.sweep.as_ref().map(|(_, sweep)| sweep.rows()), Some(0));
         let mut whole = Upkeep::new(upkeep.geometry, pace, pace);
         whole.begin_rebuild(DiskId(1), 0);
         whole.note_complete(DiskId(1));

@@ -99,7 +99,7 @@ fn open(experiment: &Experiment, array: &ArrayChoice, how: Use, seed: u64) -> Re
 
 impl Opened {
     /// The same, of as much of each disk as the array was made of: the smallest may be lacking, or a larger one have taken its place.
-    fn as_made(mut self, array: &ArrayChoice) -> Opened {
+    fn fit(mut self, array: &ArrayChoice) -> Opened {
         let rows = array::inspect(&mut self.members, &self.geometry).rows();
         if let Some(rows) = rows.filter(|rows| *rows < self.geometry.rows()) {
             let least = BEFORE + rows * u64::from(array.unit) + BEHIND;
@@ -159,7 +159,7 @@ pub fn devices(experiment: &Experiment, how: Use, seed: u64) -> Result<Made, Bad
     let short = experiment.scheduler.rules.plan.is_some();
     let Some(array) = &experiment.array else { return device(&experiment.drive, how, short, seed) };
     let opened = open(experiment, array, how, seed)?;
-    let opened = if lasts(experiment) { opened.as_made(array) } else { opened };
+    let opened = if lasts(experiment) { opened.fit(array) } else { opened };
     let Opened { mut members, geometry, rotational, mut notes } = opened;
     let bad = |what: String, mend: String| BadInput::new(experiment.file.clone(), At::File, what, mend);
     let status = lasts(experiment).then(|| array::inspect(&mut members, &geometry));
@@ -211,7 +211,7 @@ fn array_of(experiment: &Experiment) -> Result<&ArrayChoice, BadInput> {
 /// When there is none, or no disk can be had.
 pub fn array_status(experiment: &Experiment) -> Result<(ArrayStatus, Result<(), BadInput>), BadInput> {
     let array = array_of(experiment)?;
-    let Opened { mut members, geometry, .. } = open(experiment, array, Use::Writes, 0)?.as_made(array);
+    let Opened { mut members, geometry, .. } = open(experiment, array, Use::Writes, 0)?.fit(array);
     let status = array::inspect(&mut members, &geometry);
     let admitted = status.admit(&geometry, Lacking::of(array));
     let bad = |(what, mend): (String, String)| BadInput::new(experiment.file.clone(), At::File, what, mend);
