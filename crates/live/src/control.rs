@@ -1,9 +1,9 @@
 //! The control socket: how a service is asked, and told, about its volumes while it runs. One line of JSON each way.
 
+use crate::array::ArrayOrder;
 use crate::desk::Desk;
 use crate::front::{EngineMessage, FaultSetting, Setting};
 use crate::metrics::{list_json, metrics_json};
-use block::DiskId;
 use serde_json::{Value, json};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -57,11 +57,8 @@ fn reply(question: &Value, desk: &Desk) -> Result<Value, String> {
             Ok(json!({}))
         }
         Some("array") => {
-            let fail = match &question["fail"] {
-                Value::Null => None,
-                number => Some(DiskId(number.as_u64().and_then(|number| number.try_into().ok()).ok_or("no disk")?)),
-            };
-            desk.first().ask(|sender| EngineMessage::Array(fail, sender), PATIENCE).ok_or_else(gone)?
+            let order = ArrayOrder::parse(question)?;
+            desk.first().ask(|sender| EngineMessage::Array(order, sender), PATIENCE).ok_or_else(gone)?
         }
         Some("resume") => {
             let volume = question["volume"].as_str().ok_or("`volume` is missing")?.to_owned();

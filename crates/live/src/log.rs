@@ -14,7 +14,7 @@ use block::{
     Request, RequestId, Span, Tag, Time, Verb,
 };
 use sched::array::field::Factor;
-use sched::{Action, Claim, Health, Input};
+use sched::{Action, Claim, Health, Input, Likeness};
 use std::path::Path;
 
 /// What a log begins with.
@@ -58,6 +58,7 @@ mod kind {
     pub const DISK: u8 = 5;
     pub const WAKE: u8 = 6;
     pub const CLAIM: u8 = 7;
+    pub const COMPARED: u8 = 8;
     pub const BEGIN: u8 = 17;
     pub const ISSUE: u8 = 18;
     pub const COPY: u8 = 19;
@@ -65,6 +66,7 @@ mod kind {
     pub const FINISH: u8 = 21;
     pub const GIVE_UP: u8 = 22;
     pub const COMPLETE: u8 = 23;
+    pub const COMPARE: u8 = 24;
     pub const END: u8 = 32;
 }
 
@@ -103,6 +105,10 @@ impl LogWriter {
         self.bytes.is_empty()
     }
 
+    fn put_all(&mut self, numbers: &[u64]) {
+        numbers.iter().for_each(|number| self.put(*number));
+    }
+
     fn put(&mut self, mut number: u64) {
         while number >= 0x80 {
             self.bytes.push(number as u8 | 0x80);
@@ -131,16 +137,15 @@ impl LogWriter {
             Input::Disk(..) => kind::DISK,
             Input::Wake => kind::WAKE,
             Input::Claim(..) => kind::CLAIM,
+            Input::Compared(..) => kind::COMPARED,
         };
         self.bytes.push(kind);
         self.put(now.since(self.last).0);
         self.last = now;
         match *input {
             Input::Done(disk, tag, happened, outcome) => {
-                self.put(disk.0.into());
-                self.put(tag.0.into());
-                self.put(now.since(happened).0);
-                self.put(if let Outcome::Failed(errno) = outcome { u64::from(errno.unsigned_abs()) + 1 } else { 0 });
+                let failed = if let Outcome::Failed(errno) = outcome { u64::from(errno.unsigned_abs()) + 1 } else { 0 };
+                self.put_all(&[disk.0.into(), tag.0.into(), now.since(happened).0, failed]);
             }
             Input::Amend(id, change) => {
                 self.put(id.0.into());
@@ -161,15 +166,15 @@ impl LogWriter {
                 self.extent(at);
                 self.qos(qos);
             }
-            Input::Disk(disk, health) => {
-                self.put(disk.0.into());
-                self.put(u64::from(health == Health::Replaced));
-            }
+            Input::Disk(disk, health) => match health {
+                Health::Failed => self.put_all(&[disk.0.into(), 0]),
+                Health::Replaced => self.put_all(&[disk.0.into(), 1]),
+                Health::Filled(until) => self.put_all(&[disk.0.into(), 2, until]),
+            },
             Input::Wake => {}
+            Input::Compared(number, slot, how) => self.put_all(&[number.into(), slot.into(), how as u64]),
             Input::Claim(class, Claim { share, floor, limit, window }) => {
-                self.put(class.into());
-                [share, floor, limit].iter().for_each(|part| self.put(part.to_bits()));
-                self.put(window.0);
+                self.put_all(&[class.into(), share.to_bits(), floor.to_bits(), limit.to_bits(), window.0]);
             }
         }
     }
@@ -177,7 +182,8 @@ impl LogWriter {
     /// Whether an action is written down: one that only describes another is not.
     #[must_use]
     pub fn keeps(action: &Action) -> bool {
-        !matches!(action, Action::Wait(..) | Action::Credit(_) | Action::HandOn(..) | Action::Bill(_))
+        use Action::{Bill, Credit, HandOn, Mend, Wait};
+        !matches!(action, Wait(..) | Credit(_) | HandOn(..) | Bill(_) | Mend(..))
     }
 
     /// What the core decided.
@@ -189,8 +195,7 @@ impl LogWriter {
             }
             Action::Issue(disk, tag, Command { verb, at, place }) => {
                 self.bytes.push(kind::ISSUE);
-                self.put(disk.0.into());
-                self.put(tag.0.into());
+                self.put_all(&[disk.0.into(), tag.0.into()]);
                 self.put(match verb {
                     Verb::Read => 0,
                     Verb::Write { fua: false } => 1,
@@ -207,16 +212,17 @@ impl LogWriter {
                 self.blocks(kind::XOR, from, into, blocks);
                 self.put(times.0.into());
             }
-            Action::GiveUp(disk) => {
-                self.bytes.push(kind::GIVE_UP);
+            Action::GiveUp(disk) | Action::Complete(disk) => {
+                let gives_up = matches!(action, Action::GiveUp(_));
+                self.bytes.push(if gives_up { kind::GIVE_UP } else { kind::COMPLETE });
                 self.put(disk.0.into());
             }
-            Action::Complete(disk) => {
-                self.bytes.push(kind::COMPLETE);
-                self.put(disk.0.into());
+            Action::Compare { number, slot, one, other, blocks } => {
+                self.blocks(kind::COMPARE, one, other, blocks);
+                self.put_all(&[number.into(), slot.into()]);
             }
             // Not one that `keeps` keeps.
-            Action::Wait(..) | Action::Credit(_) | Action::HandOn(..) | Action::Bill(_) => {}
+            Action::Mend(..) | Action::Wait(..) | Action::Credit(_) | Action::HandOn(..) | Action::Bill(_) => {}
             Action::Finish(id, how) => {
                 self.bytes.push(kind::FINISH);
                 self.put(id.0.into());
@@ -237,13 +243,11 @@ impl LogWriter {
     }
 
     fn extent(&mut self, at: Extent) {
-        self.put(at.start.0);
-        self.put(at.blocks.into());
+        self.put_all(&[at.start.0, at.blocks.into()]);
     }
 
     fn qos(&mut self, qos: Qos) {
-        self.put(qos.class.into());
-        self.put(qos.priority.into());
+        self.put_all(&[qos.class.into(), qos.priority.into()]);
         // Of no deadline, nothing; the time after it of another.
         self.put(qos.deadline.map_or(0, |deadline| deadline.0.saturating_add(1)));
     }
@@ -381,9 +385,18 @@ impl<'a> LogReader<'a> {
             }
             kind::DISK => {
                 let disk = DiskId(self.small()?);
-                Input::Disk(disk, if self.get()? == 0 { Health::Failed } else { Health::Replaced })
+                let health = match self.get()? {
+                    0 => Health::Failed,
+                    1 => Health::Replaced,
+                    _ => Health::Filled(self.get()?),
+                };
+                Input::Disk(disk, health)
             }
             kind::WAKE => Input::Wake,
+            kind::COMPARED => {
+                let (number, slot) = (self.small()?, self.small()?);
+                Input::Compared(number, slot, if self.get()? == 0 { Likeness::Alike } else { Likeness::Unlike })
+            }
             kind::CLAIM => {
                 let class = self.get()?.try_into().map_err(|_| Cut)?;
                 let [share, floor, limit] = [self.get()?, self.get()?, self.get()?].map(f64::from_bits);
@@ -416,6 +429,10 @@ impl<'a> LogReader<'a> {
             kind::XOR => {
                 let (from, into, blocks) = (self.place()?, self.place()?, self.small()?);
                 Action::Xor { from, into, blocks, times: Factor(self.small()?) }
+            }
+            kind::COMPARE => {
+                let (one, other, blocks) = (self.place()?, self.place()?, self.small()?);
+                Action::Compare { number: self.small()?, slot: self.small()?, one, other, blocks }
             }
             kind::GIVE_UP => Action::GiveUp(DiskId(self.small()?)),
             kind::COMPLETE => Action::Complete(DiskId(self.small()?)),
@@ -503,6 +520,8 @@ mod tests {
             Input::Disk(DiskId(2), Health::Failed),
             Input::Claim(3, Claim { share: 2.5, floor: 0.1, limit: 0.9, window: Span(1 << 40) }),
             Input::Disk(DiskId(2), Health::Replaced),
+            Input::Disk(DiskId(2), Health::Filled(1 << 45)),
+            Input::Compared(1 << 20, 65, Likeness::Unlike),
         ];
         let given_up = [Discarded::Anything, Discarded::Zeros, Discarded::KeptZeros];
         let ops = [Op::Read, Op::Write { fua: false }, Op::Write { fua: true }, Op::Flush, Op::Repair];
@@ -513,6 +532,7 @@ mod tests {
         let actions = [
             Action::Begin(RequestId(1)),
             Action::Copy { from: frame, to: place, blocks: 77 },
+            Action::Compare { number: 9, slot: 3, one: frame, other: place, blocks: 4 },
             Action::Xor { from: place, into: Place::Nowhere, blocks: 0, times: Factor(7) },
             Action::GiveUp(DiskId(300)),
             Action::Complete(DiskId(2)),

@@ -133,6 +133,8 @@ pub fn core(experiment: &Experiment, caps: &[Caps], notes: &mut Vec<String>) -> 
     // Nobody but the core can say what the time of a real drive's command went to.
     let mut experiment = experiment.clone();
     experiment.scheduler.rules.divides = true;
+    // Here there are bytes to compare.
+    experiment.array.iter_mut().for_each(|array| array.plan.comparing = true);
     let (core, told) = schedule::build(&experiment, &known, Real(caps.to_vec(), disks::find_margins(&experiment)))?;
     notes.extend(told);
     Ok(core)

@@ -3,6 +3,7 @@
 //! The engine counts; what it has counted is copied and written down by the thread that is asked. Who asks has a second to say
 //! what he wants and another to hear it.
 
+mod array;
 mod page;
 
 pub use page::reference;
@@ -94,6 +95,8 @@ pub struct ServiceMetrics {
     pub pulse: Pulse,
     /// How late the host noticed what an emulated drive had done.
     pub late: Buckets,
+    /// What the array is, where there is one, as its status has it.
+    pub array: Option<Value>,
 }
 
 const ARM_SECONDS: &str = "halfturn_arm_seconds_total";
@@ -285,6 +288,7 @@ pub fn metrics_text(all: &[DeviceMetrics]) -> String {
             }
         }
     }
+    array::write_arrays(all, &mut out);
     let late = Family(
         "halfturn_host_lateness_seconds",
         "histogram",

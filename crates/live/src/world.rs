@@ -4,6 +4,8 @@
 //! hold all that it does; else the array fares as a lone device does. What a disk that was given up still has in flight counts as
 //! failed; memory that it may still write to belongs to nobody else from then on.
 
+mod errands;
+
 use crate::kernel::{Host, Kernel};
 use crate::lateness::Lateness;
 use crate::memory::{Pool, Slice};
@@ -11,6 +13,7 @@ use crate::ring::RingToken;
 use crate::unit::{Done, LiveDevice};
 use block::errno::EIO;
 use block::{BLOCK_BYTES, Command, DiskId, Ending, Extent, Outcome, Place, RequestId, Span, Tag, Time, Verb};
+use errands::Errands;
 use load::Served;
 use load::requests::{self, Ledger};
 use sched::array::field::Factor;
@@ -25,6 +28,11 @@ pub trait RequestSource {
     /// When it will do something by itself, while the core has so much room.
     fn due(&self, _room: u32) -> Option<Time> {
         None
+    }
+
+    /// Its requests have numbers below this.
+    fn numbers(&self) -> u32 {
+        1 << 21
     }
 
     /// What it asks now, while the core has room for a request.
@@ -186,8 +194,9 @@ pub struct LiveWorld<S, K = Host> {
     /// Disks of an array that do not hold all that they should; by disk, whether it was given up for hanging.
     lacking: Vec<DiskId>,
     deaf: Vec<bool>,
-    /// What the core is told next.
+    /// What the core is told next; what the array asks for itself.
     news: VecDeque<Input>,
+    errands: Errands,
     now: Time,
     outstanding: u32,
     /// How late completions were noticed.
@@ -209,7 +218,8 @@ impl<S: RequestSource, K: Kernel> LiveWorld<S, K> {
             (depth - usize::from(caps.depth)) as u32
         });
         let first: Vec<u32> = first.collect();
-        let news = unit.lacking().into_iter().map(|disk| Input::Disk(disk, Health::Failed)).collect();
+        let filling = unit.filling();
+        let news = errands::first_news(unit.lacking(), &filling).collect();
         LiveWorld {
             kernel,
             pool: Pool::default(),
@@ -229,9 +239,10 @@ impl<S: RequestSource, K: Kernel> LiveWorld<S, K> {
             last: Time::ZERO,
             patience,
             hangs: None,
-            lacking: Vec::new(),
+            lacking: filling.into_iter().map(|(disk, _)| disk).collect(),
             deaf: vec![false; members.len()],
             news,
+            errands: Errands::default(),
             now: Time::ZERO,
             outstanding: 0,
             lateness: Lateness::default(),
@@ -421,32 +432,6 @@ impl<S: RequestSource, K: Kernel> LiveWorld<S, K> {
         self.unit.is_whole_without(&lacking)
     }
 
-    /// Nobody waits any longer for a disk that hangs: what it has counts as failed, and it gets nothing more.
-    fn abandon(&mut self, now: Time, disk: DiskId) {
-        self.deaf[usize::from(disk.0)] = true;
-        self.news.push_back(Input::Disk(disk, Health::Failed));
-        let first = self.first[usize::from(disk.0)];
-        for tag in self.tags_of(disk.0.into()) {
-            if std::mem::replace(&mut self.issued[tag], Time::NEVER) == Time::NEVER {
-                continue;
-            }
-            self.abandoned[tag] = true;
-            match self.reads[tag].take() {
-                Some((Place::Request(id, _), _)) => self.source.renew_memory(id, &mut self.pool),
-                Some((Place::Frame(frame, _), _)) => {
-                    let held = self.frames[frame.0 as usize].take();
-                    self.frames[frame.0 as usize] = Some(copy_of(held, &mut self.pool, 0));
-                }
-                _ => {}
-            }
-            self.payers[tag] = (None, None);
-            if let Some(ledger) = &mut self.ledger {
-                ledger.end_command(now, disk, Tag(tag as u32 - first), requests::parts([]));
-            }
-            self.news.push_back(Input::Done(disk, Tag(tag as u32 - first), now, Outcome::Failed(EIO)));
-        }
-    }
-
     /// Which command hangs first, and from when on. What is due will come back.
     fn next_hang(&self) -> Option<(Time, DiskId)> {
         let disks = (0..self.first.len()).filter(|disk| self.hangs != Some(DiskId(*disk as u16)));
@@ -485,7 +470,7 @@ impl<S: RequestSource, K: Kernel> World for LiveWorld<S, K> {
             self.now = self.now.max(self.kernel.now());
             let now = self.now;
             if let Some(input) = self.news.pop_front() {
-                return Some((now, input));
+                return Some((now, self.heed(input)));
             }
             if let Some(done) = self.unit.next_completion(now) {
                 match self.came_back(now, done) {
@@ -496,6 +481,9 @@ impl<S: RequestSource, K: Kernel> World for LiveWorld<S, K> {
             // It was due before what is asked now came, however much that is.
             if wake.is_some_and(|wake| wake <= now) {
                 return Some((now, Input::Wake));
+            }
+            if let Some(input) = self.errand(now, room) {
+                return Some((now, input));
             }
             let (source, mut hands) = self.split();
             if let Some(input) = source.ask(now, room, &mut hands) {
@@ -518,7 +506,7 @@ impl<S: RequestSource, K: Kernel> World for LiveWorld<S, K> {
             if source.quiet(&mut hands) {
                 continue;
             }
-            let due = self.source.due(room);
+            let due = [self.source.due(room), self.errand_due(room)].into_iter().flatten().min();
             let hangs = self.next_hang();
             if let Some((_, disk)) = hangs.filter(|(from, _)| *from <= now) {
                 if self.can_spare(disk) {
@@ -546,6 +534,7 @@ impl<S: RequestSource, K: Kernel> World for LiveWorld<S, K> {
 
     fn act(&mut self, now: Time, action: Action) {
         match action {
+            Action::Begin(id) | Action::Wait(id, _) if !self.is_asked(id) => {}
             Action::Begin(id) => {
                 self.source.on_start(now, id);
                 self.ledger.iter_mut().for_each(|ledger| ledger.wait(now, id, Wait::Slack));
@@ -553,6 +542,11 @@ impl<S: RequestSource, K: Kernel> World for LiveWorld<S, K> {
             Action::Issue(disk, tag, command) => self.issue(now, disk, tag, command),
             Action::Copy { from, to, blocks } => self.copy(from, to, blocks),
             Action::Xor { from, into, blocks, times } => self.sum(from, into, blocks, times),
+            Action::Compare { number, slot, one, other, blocks } => {
+                let how = self.compare(one, other, blocks);
+                self.news.push_back(Input::Compared(number, slot, how));
+            }
+            Action::Mend(_, at, why) => self.unit.note_mend(at, why),
             Action::GiveUp(disk) => {
                 self.lacking.push(disk);
                 let whole = self.unit.is_whole_without(&self.lacking);
@@ -564,7 +558,10 @@ impl<S: RequestSource, K: Kernel> World for LiveWorld<S, K> {
                 }
                 self.hear_refusals();
             }
-            Action::Complete(disk) => self.lacking.retain(|lacking| *lacking != disk),
+            Action::Complete(disk) => {
+                self.lacking.retain(|lacking| *lacking != disk);
+                self.unit.complete(disk);
+            }
             Action::Wait(id, wait) => self.ledger.iter_mut().for_each(|ledger| ledger.wait(now, id, wait)),
             Action::HandOn(at, found) => {
                 let read = self.scan.as_ref().filter(|_| found != Found::Unreadable);
@@ -575,7 +572,11 @@ impl<S: RequestSource, K: Kernel> World for LiveWorld<S, K> {
             Action::Credit(id) => self.credit = Some(id),
             Action::Bill(bill) => self.bill = Some(bill),
             Action::Finish(id, how) => {
+                let errand = self.end_errand(now, id, how);
                 self.outstanding -= 1;
+                if errand {
+                    return;
+                }
                 if let Some(ledger) = &mut self.ledger
                     && let Some(served) = self.source.take_record(now, id)
                 {

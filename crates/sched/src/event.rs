@@ -18,8 +18,28 @@ pub enum Input {
     Disk(DiskId, Health),
     /// A class, with all of its volume where that has a claim, may have this of the arm's time from now on.
     Claim(u8, Claim),
+    /// What [`Action::Compare`] of these numbers came to.
+    Compared(u32, u16, Likeness),
     /// The time of `wake_at` has come.
     Wake,
+}
+
+/// Whether blocks hold the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Likeness {
+    /// They do.
+    Alike,
+    /// They do not.
+    Unlike,
+}
+
+/// Why a disk of an array that holds what it should is written anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mend {
+    /// It did not bring it.
+    Unreadable,
+    /// It did not agree with the others.
+    Unlike,
 }
 
 /// What a core decides.
@@ -50,6 +70,22 @@ pub enum Action {
         /// What each byte is multiplied by.
         times: Factor,
     },
+    /// Compare blocks in memory: [`Input::Compared`] of the same two numbers answers. Only where
+    /// [`crate::array::ArrayPlan::comparing`] says so.
+    Compare {
+        /// What is compared for.
+        number: u32,
+        /// Which of what is compared for it.
+        slot: u16,
+        /// The one place.
+        one: Place,
+        /// The other.
+        other: Place,
+        /// How many blocks to compare.
+        blocks: u32,
+    },
+    /// What a disk of an array should hold there is written to it anew.
+    Mend(DiskId, Extent, Mend),
     /// A disk of an array is of no use any more: from now on nothing is read from it or written to it, and what follows rests on
     /// the others alone.
     GiveUp(DiskId),
@@ -142,4 +178,6 @@ pub enum Health {
     Failed,
     /// An empty one took its place.
     Replaced,
+    /// Before anything was asked of it: it was being filled, and holds what it should up to this block of it.
+    Filled(u64),
 }

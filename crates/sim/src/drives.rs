@@ -584,7 +584,8 @@ impl<M: Machine, L: Measured> World for Drives<'_, M, L> {
                 self.camera.iter_mut().for_each(|camera| camera.note_action(now, action));
                 self.load.begin_request(now, id);
             }
-            Action::Copy { .. } | Action::Xor { .. } | Action::GiveUp(_) | Action::Complete(_) => {}
+            Action::Copy { .. } | Action::Xor { .. } | Action::GiveUp(_) | Action::Complete(_) | Action::Mend(..) => {}
+            Action::Compare { .. } => debug_assert!(false, "there is nothing to compare"),
             Action::HandOn(at, found) => self.load.hand_on(now, at, found),
             Action::Bill(bill) => self.billing.iter_mut().for_each(|billing| billing.set_bill(bill)),
             Action::Wait(..) | Action::Credit(_) => {

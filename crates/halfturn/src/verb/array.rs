@@ -9,7 +9,7 @@ use load::experiment::{self, Experiment};
 use serde_json::json;
 use std::path::{Path, PathBuf};
 
-/// Make an array of the disks that a service file names, see whether it can be served, or have a service go on without a disk.
+/// Make an array of the disks that a service file names, see whether it can be served, and look after it while it is.
 ///
 /// On each disk stands of which array it is, the how manieth, of what layout, and what became of the others; so a disk in another
 /// place, of another array or of the past is refused. A service does not start on disks without that.
@@ -63,6 +63,54 @@ pub enum ArrayArgs {
         #[arg(long, value_name = "SOCKET")]
         control: PathBuf,
     },
+    /// Have another disk take the place of one, and fill it while clients go on; the one before is of the past from then on
+    Replace {
+        /// The number of the disk, from 0
+        #[arg(value_name = "DISK")]
+        disk: u16,
+        /// The file or device that takes its place; of an emulated drive, the file of what it holds
+        #[arg(value_name = "PATH")]
+        path: PathBuf,
+        /// The control socket of the service: `control` in `[serve]`
+        #[arg(long, value_name = "SOCKET")]
+        control: PathBuf,
+        /// Though it is of an array; what is on it is lost
+        #[arg(long)]
+        force: bool,
+    },
+    /// Give a service a spare, which takes the place of the next disk that is given up, or of one that is lacking
+    Add {
+        /// The file or device; of emulated drives, the file of what it holds
+        #[arg(value_name = "PATH")]
+        path: PathBuf,
+        /// The control socket of the service: `control` in `[serve]`
+        #[arg(long, value_name = "SOCKET")]
+        control: PathBuf,
+        /// Though it is of an array; what is on it is lost
+        #[arg(long)]
+        force: bool,
+    },
+    /// Read all of the array while it is served, compare it, and write anew what cannot be read or does not agree
+    Scrub {
+        /// The control socket of the service: `control` in `[serve]`
+        #[arg(long, value_name = "SOCKET")]
+        control: PathBuf,
+        /// End the one that is under way
+        #[arg(long)]
+        stop: bool,
+    },
+    /// Rebuild and scrub at another pace from now on
+    Pace {
+        /// The control socket of the service: `control` in `[serve]`
+        #[arg(long, value_name = "SOCKET")]
+        control: PathBuf,
+        /// The least part of the time, 0 to 1, beside what clients leave
+        #[arg(long, value_name = "PART", required_unless_present = "rate")]
+        floor: Option<f64>,
+        /// Requests a second at most; 0 for no cap
+        #[arg(long, value_name = "NUMBER")]
+        rate: Option<f64>,
+    },
 }
 
 pub fn run(verb: &ArrayArgs) -> Result<(), VerbFailure> {
@@ -97,7 +145,33 @@ pub fn run(verb: &ArrayArgs) -> Result<(), VerbFailure> {
             ask(control, &json!({ "verb": "array", "fail": disk }))?;
             Ok(())
         }
+        ArrayArgs::Replace { disk, path, control, force } => {
+            let path = whole(path)?;
+            ask(control, &json!({ "verb": "array", "replace": disk, "path": path, "force": force }))?;
+            print(&format!("{path} takes the place of disk {disk} and is being filled; name it in the service file\n"))
+        }
+        ArrayArgs::Add { path, control, force } => {
+            ask(control, &json!({ "verb": "array", "add": whole(path)?, "force": force }))?;
+            Ok(())
+        }
+        ArrayArgs::Scrub { control, stop } => {
+            ask(control, &json!({ "verb": "array", "scrub": if *stop { "stop" } else { "start" } }))?;
+            Ok(())
+        }
+        ArrayArgs::Pace { control, floor, rate } => {
+            ask(control, &json!({ "verb": "array", "floor": floor, "rate": rate }))?;
+            Ok(())
+        }
     }
+}
+
+/// A path that a service finds, whatever its folder is.
+fn whole(path: &Path) -> Result<String, BadInput> {
+    let found = std::path::absolute(path).ok().and_then(|path| path.into_os_string().into_string().ok());
+    found.ok_or_else(|| {
+        let mend = "give a path that is text";
+        BadInput::new(path.display().to_string(), At::File, "cannot be told to a service", mend)
+    })
 }
 
 fn read(file: &Path, sets: &[String]) -> Result<Experiment, BadInput> {

@@ -30,8 +30,12 @@ impl Lacking {
 pub enum MemberState {
     /// It holds all that it should.
     Sound,
+    /// It took the place of another, and so many rows of it are filled.
+    Filling(u64),
     /// The array has gone on without it.
     GivenUp,
+    /// Another disk took its place.
+    Replaced,
     /// It does not know of all that became of the array.
     Stale,
     /// It cannot be had: why.
@@ -49,7 +53,16 @@ pub enum MemberState {
 impl MemberState {
     /// Whether the array can be had without it, if that is wanted.
     fn may_lack(&self) -> bool {
-        matches!(self, Self::GivenUp | Self::Stale | Self::Absent(_) | Self::Unlabelled)
+        matches!(self, Self::GivenUp | Self::Replaced | Self::Stale | Self::Absent(_) | Self::Unlabelled)
+    }
+
+    /// How many rows of it hold what they should.
+    pub(super) fn held(&self) -> u64 {
+        match self {
+            Self::Sound => u64::MAX,
+            Self::Filling(rows) => *rows,
+            _ => 0,
+        }
     }
 
     /// What users call it, in a word or two.
@@ -57,7 +70,9 @@ impl MemberState {
     pub fn word(&self) -> &'static str {
         match self {
             Self::Sound => "sound",
+            Self::Filling(_) => "rebuilding",
             Self::GivenUp => "given up",
+            Self::Replaced => "replaced",
             Self::Stale => "stale",
             Self::Absent(_) => "absent",
             Self::Unlabelled => "no superblock",
@@ -71,7 +86,10 @@ impl MemberState {
     fn complaint(&self, disk: usize) -> Option<(String, &'static str)> {
         let degraded = "bring it back, or go on without it: `degraded = true` in [array], or --degraded";
         Some(match self {
-            Self::Sound => return None,
+            Self::Sound | Self::Filling(_) => return None,
+            Self::Replaced => {
+                (format!("another disk took the place of disk {disk}"), "name the disk that took it in the file")
+            }
             Self::GivenUp => (format!("disk {disk} was given up, and what it holds is of the past"), degraded),
             Self::Stale => (format!("disk {disk} was not there when the array went on: it is of the past"), degraded),
             Self::Absent(why) => (format!("disk {disk} cannot be had: {why}"), degraded),
@@ -152,10 +170,14 @@ pub(super) fn judge(said: &[Said], wanted: &Geometry) -> ArrayStatus {
             MemberState::Unlike(format!("{level:?} of {disks} disks, {rows} units of {unit} blocks each"))
         } else if usize::from(label.index) != disk {
             MemberState::Misplaced(label.index)
+        } else if newest.names.get(disk) != Some(&label.own_name) {
+            MemberState::Replaced
         } else if newest.disks.get(disk) == Some(&Noted::GivenUp) {
             MemberState::GivenUp
         } else if label.events + 1 < newest.events {
             MemberState::Stale
+        } else if newest.disks.get(disk) == Some(&Noted::Filling) {
+            MemberState::Filling(label.filled.min(label.rows))
         } else {
             MemberState::Sound
         }
@@ -164,8 +186,9 @@ pub(super) fn judge(said: &[Said], wanted: &Geometry) -> ArrayStatus {
     // A region is dirty that any disk of the array knows to be so.
     let label = newest.map(|newest| {
         let mut dirty = newest.dirty.clone();
-        let sound = said.iter().zip(&disks).filter(|(_, state)| **state == MemberState::Sound);
-        for label in sound.filter_map(|(said, _)| said.as_ref().ok()?.as_ref()) {
+        let counting = |state: &MemberState| matches!(state, MemberState::Sound | MemberState::Filling(_));
+        let counts = said.iter().zip(&disks).filter(|(_, state)| counting(state));
+        for label in counts.filter_map(|(said, _)| said.as_ref().ok()?.as_ref()) {
             dirty.iter_mut().zip(&*label.dirty).for_each(|(all, one)| *all |= one);
         }
         Superblock { dirty, ..newest }
@@ -252,6 +275,9 @@ mod tests {
             events: 5,
             sequence: 1,
             disks: vec![Noted::Sound; 3],
+            names: vec![0; 3],
+            own_name: 0,
+            filled: 0,
             dirty: Superblock::clean(),
         };
         (0..3).map(|index| Ok(Some(label(index)))).collect()
@@ -301,6 +327,45 @@ mod tests {
             assert_eq!((states(&status)[1], admits(&status)), (state, admitted), "{}", status.text());
             assert_eq!([states(&status)[0], states(&status)[2]], ["sound"; 2], "{}", status.text());
         }
+    }
+
+    /// A disk took the place of disk 1, of which all know, or which none but itself does yet.
+    fn replace(all: &mut [Said], knows: &[usize]) {
+        for disk in knows {
+            let label = label(all, *disk);
+            (label.disks[1], label.names[1], label.events) = (Noted::Filling, 77, 6);
+        }
+        (label(all, 1).own_name, label(all, 1).filled) = (77, 4);
+    }
+
+    #[test]
+    fn a_disk_that_is_filled_goes_on_and_one_whose_place_was_taken_is_not_had_for_it() {
+        let filling = MemberState::Filling(4);
+        for knows in [&[0, 1, 2][..], &[1], &[0, 1]] {
+            let status = judge_changed(|all| replace(all, knows));
+            assert_eq!(status.disks, [MemberState::Sound, filling.clone(), MemberState::Sound], "{knows:?}");
+            assert_eq!(status.admit(&wanted(), Lacking::Refused), Ok(()));
+            assert_eq!(status.disks.iter().map(MemberState::held).collect::<Vec<_>>(), [u64::MAX, 4, u64::MAX]);
+        }
+        // The one that was there before, the name of which is 0.
+        let old = judge_changed(|all| {
+            replace(all, &[0, 1, 2]);
+            label(all, 1).own_name = 0;
+        });
+        assert_eq!(old.disks[1], MemberState::Replaced);
+        assert!(old.admit(&wanted(), Lacking::Refused).is_err_and(|(_, mend)| mend.contains("that took it")));
+        assert_eq!(old.admit(&wanted(), Lacking::Allowed), Ok(()));
+        // The array has gone on without it since.
+        let past = judge_changed(|all| {
+            replace(all, &[0, 1, 2]);
+            [0, 2].iter().for_each(|disk| label(all, *disk).events = 8);
+        });
+        assert_eq!(past.disks[1], MemberState::Stale);
+        let second = judge_changed(|all| {
+            replace(all, &[0, 1, 2]);
+            all[2] = Err("gone".into());
+        });
+        assert!(second.admit(&wanted(), Lacking::Allowed).is_err(), "what is filled is not there yet");
     }
 
     #[test]

@@ -4,6 +4,10 @@
 //! was half written when the power went leaves the other. The events count what became of the array; a disk that does not know of
 //! all of them was not there. In the same place stand the regions of the array that may have been written since it was last known
 //! that copies and parities agree.
+//!
+//! Each disk that takes a place of the array has a name of its own, and all disks know the names of those that are in the places
+//! now; so one whose place was taken is never had for the one that took it. Of a disk that is being filled only its own superblock
+//! says how far that has come: it is written after what it tells of is on the medium.
 
 use block::BLOCK_BYTES;
 use sched::array::{Level, MOST_DISKS};
@@ -19,6 +23,9 @@ pub(super) const REGIONS: usize = 4096;
 const MAGIC: &[u8; 8] = b"HTARRAY1";
 const HEAD: usize = 80;
 const REGION_BYTES: usize = REGIONS / 8;
+/// Where the regions stand, and where the names of the disks.
+const MARKS: usize = HEAD + MOST_DISKS as usize;
+const NAMES: usize = MARKS + REGION_BYTES;
 
 /// What became of a disk, as the others have it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,6 +33,8 @@ pub(super) enum Noted {
     Sound,
     /// It was given up: what it holds is of the past.
     GivenUp,
+    /// It took the place of one that was, and is being filled.
+    Filling,
 }
 
 /// What stands on a disk about it and its array.
@@ -43,6 +52,11 @@ pub(super) struct Superblock {
     pub(super) events: u64,
     pub(super) sequence: u64,
     pub(super) disks: Vec<Noted>,
+    /// The names of the disks in these places, as each knows its own: 0 of those that the array was made of.
+    pub(super) names: Vec<u64>,
+    /// The name of this disk, and how many rows of it are filled, while it is being filled.
+    pub(super) own_name: u64,
+    pub(super) filled: u64,
     /// Regions that may have been written and not be alike on all disks.
     pub(super) dirty: Box<[u8; REGION_BYTES]>,
 }
@@ -76,10 +90,11 @@ impl Superblock {
         [self.rows, self.events, self.sequence]
             .iter()
             .for_each(|number| bytes.extend_from_slice(&number.to_le_bytes()));
-        bytes.resize(HEAD, 0);
-        bytes.extend(self.disks.iter().map(|noted| u8::from(*noted == Noted::GivenUp)));
-        bytes.resize(HEAD + usize::from(MOST_DISKS), 0);
+        [self.own_name, self.filled].iter().for_each(|number| bytes.extend_from_slice(&number.to_le_bytes()));
+        bytes.extend(self.disks.iter().map(|noted| *noted as u8));
+        bytes.resize(MARKS, 0);
         bytes.extend_from_slice(&*self.dirty);
+        self.names.iter().for_each(|name| bytes.extend_from_slice(&name.to_le_bytes()));
         bytes.resize(LABEL_BYTES, 0);
         let sum = crc32c(&bytes);
         bytes[8..12].copy_from_slice(&sum.to_le_bytes());
@@ -103,9 +118,12 @@ impl Superblock {
             (6, _) => Level::DoubleParity,
             _ => return None,
         };
-        let noted = |byte: &u8| if *byte == 0 { Noted::Sound } else { Noted::GivenUp };
+        let noted = |byte: &u8| match byte {
+            0 => Noted::Sound,
+            2 => Noted::Filling,
+            _ => Noted::GivenUp,
+        };
         let disks = usize::from(small(38).min(MOST_DISKS));
-        let dirty = HEAD + usize::from(MOST_DISKS);
         Some(Superblock {
             array: bytes[16..32].try_into().ok()?,
             level,
@@ -115,7 +133,10 @@ impl Superblock {
             events: large(48)?,
             sequence: large(56)?,
             disks: bytes[HEAD..HEAD + disks].iter().map(noted).collect(),
-            dirty: Box::new(bytes[dirty..dirty + REGION_BYTES].try_into().ok()?),
+            names: (0..disks).map(|disk| large(NAMES + 8 * disk)).collect::<Option<_>>()?,
+            own_name: large(64)?,
+            filled: large(72)?,
+            dirty: Box::new(bytes[MARKS..NAMES].try_into().ok()?),
         })
     }
 
@@ -138,7 +159,7 @@ mod tests {
     fn label() -> Superblock {
         let mut dirty = Superblock::clean();
         (dirty[0], dirty[REGION_BYTES - 1]) = (0x81, 7);
-        let disks = vec![Noted::Sound, Noted::GivenUp, Noted::Sound];
+        let disks = vec![Noted::Sound, Noted::GivenUp, Noted::Filling];
         let array = std::array::from_fn(|i| i as u8 * 17);
         Superblock {
             array,
@@ -149,8 +170,18 @@ mod tests {
             events: 77,
             sequence: 9,
             disks,
+            names: vec![0, 5, u64::MAX - 3],
+            own_name: u64::MAX - 3,
+            filled: 1 << 33,
             dirty,
         }
+    }
+
+    #[test]
+    fn of_the_most_disks_all_fits() {
+        let count = usize::from(MOST_DISKS);
+        let label = Superblock { disks: vec![Noted::Filling; count], names: (0..count as u64).collect(), ..label() };
+        assert_eq!(Superblock::from_bytes(&label.to_bytes()), Some(label));
     }
 
     #[test]

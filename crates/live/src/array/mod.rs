@@ -12,18 +12,25 @@ mod assembly;
 mod cuts;
 mod label;
 mod notes;
+mod orders;
 mod resync;
+mod sweep;
+mod upkeep;
 
 pub use assembly::{ArrayStatus, Lacking, MemberState};
 pub(crate) use label::{BEFORE, BEHIND};
 pub(crate) use notes::ArrayNotes;
+pub use orders::{ArrayOrder, Former, ScrubOrder};
+pub(crate) use resync::is_same;
+pub use upkeep::{Clients, Errand, PaceChange, RepairPace, Upkeep};
+pub(crate) use upkeep::{Durable, MOST_ERRANDS};
 
 use crate::kernel::Kernel;
 use crate::memory::Slice;
 use crate::unit::{Done, LiveDevice};
 use assembly::{Said, judge, read_label};
 use block::errno::EIO;
-use block::{Caps, Command, Outcome, Tag, Time};
+use block::{BLOCK_BYTES, Caps, Command, Extent, Outcome, Tag, Time};
 use label::{Noted, Superblock};
 use resync::Resync;
 use sched::array::Geometry;
@@ -49,8 +56,8 @@ pub(crate) fn inspect(members: &mut [OpenedMember], geometry: &Geometry) -> Arra
 /// When a disk cannot be read or written.
 pub(crate) fn resync(units: &mut [Box<dyn LiveDevice>], geometry: Geometry, status: &ArrayStatus) -> io::Result<u64> {
     let Some(label) = &status.label else { return Ok(0) };
-    let sound = status.disks.iter().map(|state| *state == MemberState::Sound).collect();
-    let mut resync = Resync { geometry, units, sound };
+    let held = status.disks.iter().map(MemberState::held).collect();
+    let mut resync = Resync { geometry, units, held };
     let mut mended = 0;
     for row in (0..geometry.rows()).filter(|row| notes::is_marked(label, &geometry, *row)) {
         mended += resync.row(row)?;
@@ -62,13 +69,39 @@ pub(crate) fn resync(units: &mut [Box<dyn LiveDevice>], geometry: Geometry, stat
     Ok(mended)
 }
 
+/// A name that nothing else has.
+pub(crate) fn draw_name<const BYTES: usize>() -> io::Result<[u8; BYTES]> {
+    let mut name = [0; BYTES];
+    File::open("/dev/urandom")?.read_exact(&mut name)?;
+    Ok(name)
+}
+
+/// Whether a disk that is to take a place in an array of this layout may: what is wrong with it, for users.
+pub(crate) fn refuse(unit: &mut dyn LiveDevice, geometry: &Geometry, former: Former) -> Result<(), String> {
+    let (blocks, needed) = (unit.bytes() / BLOCK_BYTES, geometry.rows_on_disk().1 + BEHIND);
+    if blocks < needed {
+        let show = block::units::show_blocks;
+        return Err(format!("is too small: it has {}, and {} are needed", show(blocks), show(needed)));
+    }
+    if !unit.peek(Extent::new(0, BEHIND as u32), &Slice::new(label::LABEL_BYTES)) {
+        return Err("cannot be read".into());
+    }
+    match read_label(unit).filter(|_| former == Former::Kept) {
+        None => Ok(()),
+        Some(label) => Err(format!(
+            "is disk {} of an array, {}; if what is on it is not needed, say --force",
+            label.index,
+            label.name()
+        )),
+    }
+}
+
 /// Makes an array of disks, whatever they hold: its name. What is on them is the array's from then on.
 ///
 /// # Errors
 /// When a disk cannot be read or written.
 pub(crate) fn create(members: &mut [Box<dyn LiveDevice>], geometry: Geometry) -> io::Result<String> {
-    let mut array = [0; 16];
-    File::open("/dev/urandom")?.read_exact(&mut array)?;
+    let array = draw_name()?;
     let label = |index| Superblock {
         array,
         level: geometry.level(),
@@ -78,13 +111,16 @@ pub(crate) fn create(members: &mut [Box<dyn LiveDevice>], geometry: Geometry) ->
         events: 1,
         sequence: 0,
         disks: vec![Noted::Sound; geometry.disks().into()],
+        names: vec![0; geometry.disks().into()],
+        own_name: 0,
+        filled: 0,
         dirty: Superblock::clean(),
     };
     // Who is stopped in the middle leaves no array, or part of one, which is refused.
     for unit in members.iter_mut() {
         notes::write_copies(&mut **unit, None)?;
     }
-    let mut resync = Resync { geometry, units: members, sound: vec![true; geometry.disks().into()] };
+    let mut resync = Resync { geometry, units: members, held: vec![u64::MAX; geometry.disks().into()] };
     for row in 0..geometry.rows() {
         resync.row(row)?;
     }
@@ -95,22 +131,21 @@ pub(crate) fn create(members: &mut [Box<dyn LiveDevice>], geometry: Geometry) ->
     Ok(label(0).name())
 }
 
-/// What stands for a disk of so many blocks that cannot be had: it fails what it is asked.
-#[derive(Default)]
+/// What stands for a disk that cannot be had, and that could do this: it fails what it is asked.
 pub(crate) struct Absent {
-    blocks: u64,
+    caps: Caps,
     done: VecDeque<Done>,
 }
 
 impl Absent {
-    pub(crate) fn new(blocks: u64) -> Absent {
-        Absent { blocks, done: VecDeque::new() }
+    pub(crate) fn new(caps: Caps) -> Absent {
+        Absent { caps, done: VecDeque::new() }
     }
 }
 
 impl LiveDevice for Absent {
     fn caps(&self) -> Caps {
-        Caps { blocks: self.blocks, depth: 1, seek: false }
+        self.caps
     }
 
     fn issue(&mut self, now: Time, tag: Tag, _: &Command, _: Option<Slice>, _: &mut dyn Kernel) -> io::Result<()> {

@@ -1,7 +1,7 @@
 //! Making copies and parities agree again, before they are trusted: after the power went in the middle of writes, and when an array
 //! is made of disks that hold anything. What is read is what the data are; copies and parities follow.
 
-use crate::memory::{AlignedBuffer, Slice};
+use crate::memory::Slice;
 use crate::unit::LiveDevice;
 use block::{BLOCK_BYTES, DiskId, Extent};
 use sched::array::Geometry;
@@ -12,13 +12,17 @@ use std::io;
 pub(super) struct Resync<'a> {
     pub(super) geometry: Geometry,
     pub(super) units: &'a mut [Box<dyn LiveDevice>],
-    /// Which of them hold what they should.
-    pub(super) sound: Vec<bool>,
+    /// Of how many rows each holds what it should.
+    pub(super) held: Vec<u64>,
 }
 
 impl Resync<'_> {
     fn unit_bytes(&self) -> usize {
         self.geometry.unit() as usize * BLOCK_BYTES as usize
+    }
+
+    fn holds(&self, disk: DiskId, row: u64) -> bool {
+        row < self.held[usize::from(disk.0)]
     }
 
     fn read(&mut self, disk: DiskId, at: Extent) -> io::Result<Slice> {
@@ -32,7 +36,7 @@ impl Resync<'_> {
     /// Sees to it that a disk holds this; whether it did not.
     fn keep(&mut self, disk: DiskId, at: Extent, wanted: &Slice) -> io::Result<bool> {
         let held = self.read(disk, at)?;
-        if is_same(&held.buffer, &wanted.buffer, self.unit_bytes()) {
+        if is_same(&held, wanted) {
             return Ok(false);
         }
         self.units[usize::from(disk.0)].store(at, wanted)?;
@@ -41,8 +45,8 @@ impl Resync<'_> {
 
     /// Has all that was read and written on the media: from then on nothing need be looked at again.
     pub(super) fn sync(&mut self) -> io::Result<()> {
-        let sound = self.units.iter_mut().zip(&self.sound).filter(|(_, sound)| **sound);
-        sound.map(|(unit, _)| unit).try_for_each(|unit| unit.sync())
+        let used = self.units.iter_mut().zip(&self.held).filter(|(_, held)| **held > 0);
+        used.map(|(unit, _)| unit).try_for_each(|unit| unit.sync())
     }
 
     /// Whether all of a row is known to be zeros, without reading it.
@@ -65,7 +69,7 @@ impl Resync<'_> {
     fn copies(&mut self, row: u64, at: Extent) -> io::Result<u64> {
         let mut mended = 0;
         for column in 0..self.geometry.columns() {
-            let copies = self.geometry.copies_of(row, column).filter(|disk| self.sound[usize::from(disk.0)]);
+            let copies = self.geometry.copies_of(row, column).filter(|disk| self.holds(*disk, row));
             let copies: Vec<DiskId> = copies.collect();
             let [first, others @ ..] = &copies[..] else { continue };
             if others.is_empty() {
@@ -79,35 +83,46 @@ impl Resync<'_> {
         Ok(mended)
     }
 
-    /// Where a column is missing nothing can be told anew: what the rest tells of it is all there is.
+    /// Where a column is missing nothing can be told anew, but that of two parities both tell the same of it: what the first does.
     fn parities(&mut self, row: u64, at: Extent) -> io::Result<u64> {
         let geometry = self.geometry;
-        let columns: Vec<DiskId> = (0..geometry.columns()).map(|column| geometry.disk(row, column, 0)).collect();
-        if columns.iter().any(|disk| !self.sound[usize::from(disk.0)]) {
+        let bytes = self.unit_bytes();
+        let parity_disk = |parity| geometry.disk_of_slot(row, geometry.columns() + parity);
+        let missing: Vec<u16> =
+            (0..geometry.columns()).filter(|column| !self.holds(geometry.disk(row, *column, 0), row)).collect();
+        let both = geometry.parities() == 2 && (0..2).all(|parity| self.holds(parity_disk(parity), row));
+        if missing.len() > usize::from(both) {
             return Ok(0);
         }
-        let sums: Vec<Slice> = (0..geometry.parities()).map(|_| Slice::new(self.unit_bytes())).collect();
-        for (column, disk) in (0..).zip(columns) {
-            let data = self.read(disk, at)?;
+        let sums: Vec<Slice> = (0..geometry.parities()).map(|_| Slice::new(bytes)).collect();
+        let times = |parity: usize, column| if parity == 0 { Factor::ONE } else { Factor::power(column) };
+        for column in (0..geometry.columns()).filter(|column| !missing.contains(column)) {
+            let data = self.read(geometry.disk(row, column, 0), at)?;
             for (parity, sum) in sums.iter().enumerate() {
-                let times = if parity == 0 { Factor::ONE } else { Factor::power(column) };
-                sum.buffer.add_multiple(0, &data.buffer, 0, self.unit_bytes(), times);
+                sum.buffer.add_multiple(0, &data.buffer, 0, bytes, times(parity, column));
             }
+        }
+        if let [column] = missing[..] {
+            // The first sum and the first parity are what is missing; that is in the second sum, too.
+            let parity = self.read(parity_disk(0), at)?;
+            sums[0].buffer.add_multiple(0, &parity.buffer, 0, bytes, Factor::ONE);
+            sums[1].buffer.add_multiple(0, &sums[0].buffer, 0, bytes, times(1, column));
+            return Ok(u64::from(self.keep(parity_disk(1), at, &sums[1])?));
         }
         let mut mended = 0;
         for (parity, sum) in (0..).zip(&sums) {
-            let disk = geometry.disk_of_slot(row, geometry.columns() + parity);
-            if self.sound[usize::from(disk.0)] {
-                mended += u64::from(self.keep(disk, at, sum)?);
+            if self.holds(parity_disk(parity), row) {
+                mended += u64::from(self.keep(parity_disk(parity), at, sum)?);
             }
         }
         Ok(mended)
     }
 }
 
-fn is_same(one: &AlignedBuffer, other: &AlignedBuffer, bytes: usize) -> bool {
-    let (mut a, mut b) = (vec![0; bytes], vec![0; bytes]);
-    one.get(0, &mut a);
-    other.get(0, &mut b);
+/// Whether two pieces of memory, equally long, hold the same.
+pub(crate) fn is_same(one: &Slice, other: &Slice) -> bool {
+    let (mut a, mut b) = (vec![0; one.bytes], vec![0; one.bytes]);
+    one.buffer.get(one.from, &mut a);
+    other.buffer.get(other.from, &mut b);
     a == b
 }

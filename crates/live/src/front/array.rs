@@ -1,6 +1,7 @@
 //! What is asked and told of the array that is served, and what becomes of requests when a disk of it is given up.
 
 use super::Front;
+use crate::array::ArrayOrder;
 use crate::memory::Pool;
 use crate::world::{Hands, Remaining};
 use block::{DiskId, RequestId};
@@ -8,30 +9,35 @@ use sched::{Health, Input};
 use serde_json::{Value, json};
 
 impl Front {
-    /// What the array is, and that it goes on without a disk.
-    pub(super) fn tell_array(&mut self, fail: Option<DiskId>, hands: &mut Hands) -> Result<Value, String> {
+    /// Tells the array something; what it is then.
+    pub(super) fn tell_array(&mut self, order: &ArrayOrder, hands: &mut Hands) -> Result<Value, String> {
         let disks = hands.unit.members().len();
-        let lacking = hands.unit.lacking();
-        let array = hands.unit.array_json().ok_or("the service has no array")?;
-        match fail {
-            Some(disk) if usize::from(disk.0) >= disks => {
+        if hands.unit.array_json().is_none() {
+            return Err("the service has no array".into());
+        }
+        match order {
+            ArrayOrder::Fail(disk) if usize::from(disk.0) >= disks => {
                 return Err(format!("there is no disk {}; name one from 0 to {}", disk.0, disks - 1));
             }
-            Some(disk) if !lacking.contains(&disk) => {
-                let without: Vec<DiskId> = lacking.into_iter().chain([disk]).collect();
+            ArrayOrder::Fail(disk) if !hands.unit.lacking().contains(disk) => {
+                let filling = hands.unit.filling().into_iter().map(|(disk, _)| disk);
+                let without: Vec<DiskId> = hands.unit.lacking().into_iter().chain(filling).chain([*disk]).collect();
                 if !hands.unit.is_whole_without(&without) {
                     return Err(format!("without disk {} some blocks are lost; see to the others first", disk.0));
                 }
-                self.ready.push_back(Input::Disk(disk, Health::Failed));
+                self.ready.push_back(Input::Disk(*disk, Health::Failed));
             }
-            _ => {}
+            order => hands.unit.order(order)?,
         }
+        let mut array = hands.unit.array_json().unwrap_or_default();
         let lines = array["disks"]
             .as_array()
             .into_iter()
             .flatten()
             .map(|disk| format!("disk {}  {}\n", disk["disk"], disk["state"].as_str().unwrap_or_default()));
-        let text: String = lines.collect();
+        let mut text: String = lines.collect();
+        text += array["upkeep"].as_str().unwrap_or_default();
+        array.as_object_mut().and_then(|array| array.remove("upkeep"));
         Ok(json!({ "array": array, "text": text }))
     }
 

@@ -2,10 +2,10 @@
 
 use super::client::Client;
 use super::{FaultSetting, Front, ServedVolume, Setting, VolumeReport};
+use crate::array::ArrayOrder;
 use crate::identity::Identity;
 use crate::metrics::ServiceMetrics;
 use crate::world::Hands;
-use block::DiskId;
 use nbd::Session;
 use sched::Input;
 use serde_json::Value;
@@ -26,8 +26,8 @@ pub enum EngineMessage {
     Set(Setting, Sender<Result<(), String>>),
     /// Something is wrong with a volume from now on, or nothing more; the answer says what was wrong with that.
     Fault(FaultSetting, Sender<Result<(), String>>),
-    /// Someone asks for the array, or has it go on without a disk; the answer is what it is then, or what was wrong.
-    Array(Option<DiskId>, Sender<Result<Value, String>>),
+    /// The array is told something; the answer is what it is then, or what was wrong.
+    Array(ArrayOrder, Sender<Result<Value, String>>),
     /// A volume of which a flush has failed is to go on; the answer says what was wrong.
     Resume(String, Sender<Result<(), String>>),
     /// No more requests are taken; what was asked is done, and the device flushed.
@@ -46,8 +46,8 @@ impl Front {
                     let _ = asker.send(self.reports());
                 }
                 EngineMessage::Metrics(asker) => {
-                    let (volumes, pulse, late) = (self.reports(), self.pulse.get(), self.late);
-                    let _ = asker.send(ServiceMetrics { volumes, pulse, late });
+                    let (volumes, pulse, array) = (self.reports(), self.pulse.get(), hands.unit.array_json());
+                    let _ = asker.send(ServiceMetrics { volumes, pulse, late: self.late, array });
                 }
                 EngineMessage::Set(setting, asker) => {
                     let answer = self.set(&setting);
@@ -57,8 +57,8 @@ impl Front {
                     let answer = self.faults.set(&setting, &mut self.volumes, hands);
                     let _ = asker.send(answer);
                 }
-                EngineMessage::Array(fail, asker) => {
-                    let _ = asker.send(self.tell_array(fail, hands));
+                EngineMessage::Array(order, asker) => {
+                    let _ = asker.send(self.tell_array(&order, hands));
                 }
                 EngineMessage::Resume(volume, asker) => {
                     let volume = ServedVolume::find_volume(&mut self.volumes, &volume);

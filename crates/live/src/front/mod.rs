@@ -422,6 +422,10 @@ impl RequestSource for Front {
         self.ready.pop_front().or_else(|| self.last_flush(now))
     }
 
+    fn numbers(&self) -> u32 {
+        self.plan.connections.saturating_mul(self.plan.requests).saturating_add(1)
+    }
+
     fn memory(&mut self, id: RequestId, from: usize, bytes: usize) -> Option<Slice> {
         self.works.memory(id.0, from, bytes)
     }

@@ -2,11 +2,14 @@
 
 use super::{Made, device};
 use crate::Rates;
-use crate::array::{self, Absent, ArrayNotes, ArrayStatus, BEFORE, BEHIND, Lacking, MemberState, OpenedMember};
+use crate::array::{
+    self, Absent, ArrayNotes, ArrayStatus, BEFORE, BEHIND, Lacking, MemberState, OpenedMember, RepairPace,
+};
 use crate::claim::Use;
-use crate::unit::{Faulty, LiveDevice, Members};
-use block::{At, BLOCK_BYTES, BadInput};
+use crate::unit::{Faulty, LiveDevice, MemberOpener, Members};
+use block::{At, BLOCK_BYTES, BadInput, Caps, DiskId, Qos, Span};
 use load::experiment::{ArrayChoice, DriveChoice, Experiment, Held, Live};
+use load::workload::Kind;
 use sched::array::Geometry;
 
 /// By how much the seeds of two disks of an array differ, of which each has a phase and noise of its own.
@@ -88,16 +91,64 @@ fn open(experiment: &Experiment, array: &ArrayChoice, how: Use, seed: u64) -> Re
         return Err(error);
     }
     let least = members.iter().flatten().map(|unit| unit.bytes() / BLOCK_BYTES).min().unwrap_or(0);
-    let new = |least| Geometry::within(array.level, array.disks, array.unit, least, find_margins(experiment));
     let bad = |(what, mend): (String, String)| BadInput::new(experiment.file.clone(), At::File, what, mend);
-    let mut geometry = new(least).map_err(bad)?;
-    // The smallest may be the one that is lacking.
-    if members.iter().any(Result::is_err)
-        && let Some(rows) = array::inspect(&mut members, &geometry).rows().filter(|rows| *rows < geometry.rows())
-    {
-        geometry = new(BEFORE + rows * u64::from(array.unit) + BEHIND).map_err(bad)?;
-    }
+    let geometry = Geometry::within(array.level, array.disks, array.unit, least, find_margins(experiment));
+    let geometry = geometry.map_err(bad)?;
     Ok(Opened { members, geometry, rotational, notes })
+}
+
+impl Opened {
+    /// The same, of as much of each disk as the array was made of: the smallest may be lacking, or a larger one have taken its place.
+    fn fit(mut self, array: &ArrayChoice) -> Opened {
+        let rows = array::inspect(&mut self.members, &self.geometry).rows();
+        if let Some(rows) = rows.filter(|rows| *rows < self.geometry.rows()) {
+            let least = BEFORE + rows * u64::from(array.unit) + BEHIND;
+            let made = Geometry::within(array.level, array.disks, array.unit, least, (BEFORE, BEHIND));
+            self.geometry = made.unwrap_or(self.geometry);
+        }
+        self
+    }
+}
+
+/// How the array is repaired while it is served: as the workload of that kind in the file says, in front of a rebuild and of a scrub.
+fn paces(experiment: &Experiment) -> [RepairPace; 2] {
+    let of = |again: bool| {
+        let found = experiment.workloads.iter().find_map(|workload| match &workload.kind {
+            Kind::Repair(plan) if plan.again == again => Some((workload, plan)),
+            _ => None,
+        });
+        found.map_or_else(RepairPace::default, |(workload, plan)| RepairPace {
+            blocks: plan.blocks,
+            depth: plan.depth,
+            apart: plan.rate.map_or(Span::ZERO, |rate| Span((1e9 / rate) as u64)),
+            floor: None,
+            noted_every: RepairPace::default().noted_every,
+            qos: Qos { class: experiment.class_of(workload), priority: workload.priority, deadline: None },
+        })
+    };
+    [of(false), of(true)]
+}
+
+/// Opens a disk that is to take the place of one, in the way that the file has that one; where it is emulated, the path is that of
+/// what it holds.
+fn opener(experiment: &Experiment, array: &ArrayChoice, seed: u64) -> MemberOpener {
+    let (experiment, array) = (experiment.clone(), array.clone());
+    Box::new(move |disk: DiskId, path| {
+        let mut choice = array.member(disk.0.into(), &experiment.drive).clone();
+        choice.live = match choice.live {
+            Some(Live::Emulated(_)) => Some(Live::Emulated(Held::Sparse(path.into()))),
+            _ => Some(Live::File(path.into())),
+        };
+        let short = experiment.scheduler.rules.plan.is_some();
+        let seed = seed.wrapping_add(u64::from(disk.0).wrapping_mul(APART)).wrapping_add(1);
+        let made =
+            device(&choice, Use::Writes, short, seed).map_err(|error| format!("{}: {}", error.file, error.what))?;
+        Ok(wrap(&experiment, made.unit))
+    })
+}
+
+fn wrap(experiment: &Experiment, unit: Box<dyn LiveDevice>) -> Box<dyn LiveDevice> {
+    if experiment.has_faults() { Box::new(Faulty::new(unit)) } else { unit }
 }
 
 /// Makes the device that an experiment names, or those of its array, to be used so.
@@ -107,14 +158,19 @@ fn open(experiment: &Experiment, array: &ArrayChoice, how: Use, seed: u64) -> Re
 pub fn devices(experiment: &Experiment, how: Use, seed: u64) -> Result<Made, BadInput> {
     let short = experiment.scheduler.rules.plan.is_some();
     let Some(array) = &experiment.array else { return device(&experiment.drive, how, short, seed) };
-    let Opened { mut members, geometry, rotational, mut notes } = open(experiment, array, how, seed)?;
+    let opened = open(experiment, array, how, seed)?;
+    let opened = if lasts(experiment) { opened.fit(array) } else { opened };
+    let Opened { mut members, geometry, rotational, mut notes } = opened;
     let bad = |what: String, mend: String| BadInput::new(experiment.file.clone(), At::File, what, mend);
     let status = lasts(experiment).then(|| array::inspect(&mut members, &geometry));
     if let Some(status) = &status {
         status.admit(&geometry, Lacking::of(array)).map_err(|(what, mend)| bad(what, mend))?;
     }
     let blocks = geometry.rows_on_disk().1 + find_margins(experiment).1;
-    let unit = |member: OpenedMember| member.unwrap_or_else(|_| Box::new(Absent::new(blocks)));
+    // Who takes the place of one that is lacking can do what the others can.
+    let able = members.iter().flatten().map(|unit| unit.caps()).next();
+    let able = Caps { blocks, ..able.unwrap_or(Caps { blocks, depth: 1, seek: false }) };
+    let unit = |member: OpenedMember| member.unwrap_or_else(|_| Box::new(Absent::new(able)));
     let mut units: Vec<Box<dyn LiveDevice>> = members.into_iter().map(unit).collect();
     if let Some(status) = &status {
         let mended = array::resync(&mut units, geometry, status).map_err(|error| {
@@ -132,10 +188,10 @@ pub fn devices(experiment: &Experiment, how: Use, seed: u64) -> Result<Made, Bad
             }
         }
     }
-    let faults = experiment.has_faults();
-    let wrap = |unit| -> Box<dyn LiveDevice> { if faults { Box::new(Faulty::new(unit)) } else { unit } };
     let known = status.as_ref().and_then(ArrayNotes::new);
-    let unit = Members::new(geometry, units.into_iter().map(wrap).collect()).noting(known);
+    let units = units.into_iter().map(|unit| wrap(experiment, unit)).collect();
+    let members = Members::new(geometry, units);
+    let unit = members.repairing(paces(experiment), Some(opener(experiment, array, seed))).noting(known);
     Ok(Made { unit: Box::new(unit), rotational, rates: Rates::default(), notes })
 }
 
@@ -155,7 +211,7 @@ fn array_of(experiment: &Experiment) -> Result<&ArrayChoice, BadInput> {
 /// When there is none, or no disk can be had.
 pub fn array_status(experiment: &Experiment) -> Result<(ArrayStatus, Result<(), BadInput>), BadInput> {
     let array = array_of(experiment)?;
-    let Opened { mut members, geometry, .. } = open(experiment, array, Use::Writes, 0)?;
+    let Opened { mut members, geometry, .. } = open(experiment, array, Use::Writes, 0)?.fit(array);
     let status = array::inspect(&mut members, &geometry);
     let admitted = status.admit(&geometry, Lacking::of(array));
     let bad = |(what, mend): (String, String)| BadInput::new(experiment.file.clone(), At::File, what, mend);

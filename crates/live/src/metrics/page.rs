@@ -2,6 +2,7 @@
 
 use super::ServiceMetrics;
 use crate::front::VolumeReport;
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
@@ -16,7 +17,8 @@ The 99th percentile of a volume's reads over five minutes:\n\n\
 /// The page, as Markdown.
 #[must_use]
 pub fn reference() -> String {
-    let text = ServiceMetrics { volumes: vec![VolumeReport::default()], ..ServiceMetrics::default() }.text();
+    let array = Some(Value::Null);
+    let text = ServiceMetrics { volumes: vec![VolumeReport::default()], array, ..ServiceMetrics::default() }.text();
     let mut page = String::from(HEAD);
     let labels = labels(&text);
     for line in text.lines().filter_map(|line| line.strip_prefix("# HELP ")) {

@@ -3,25 +3,45 @@
 //! Each has its own commands: the tags of the first come first, then those of the second, and so on, so that a tag tells whose it
 //! is. What the core says of a disk is for that disk alone; where blocks lie, and what is summed, is the core's affair
 //! (`sched::array`). Times are not: a disk that answers comes back whatever the others do.
+//!
+//! A disk that takes the place of another has its tags, but the kernel knows its commands by other numbers: what the one before it
+//! still has in flight is not taken for its own, and comes back to nobody.
 
 use super::{Done, FaultChange, FaultReach, LiveDevice};
-use crate::array::ArrayNotes;
+use crate::array::{
+    self, ArrayNotes, ArrayOrder, BEHIND, Clients, Durable, Errand, Former, RepairPace, ScrubOrder, Upkeep,
+};
 use crate::kernel::Kernel;
 use crate::memory::Slice;
 use crate::ring::{RingOp, RingToken};
 use block::errno::EIO;
-use block::{BLOCK_BYTES, Caps, Command, DiskId, Outcome, Tag, Time};
+use block::{BLOCK_BYTES, Caps, Command, DiskId, Ending, Extent, Outcome, Tag, Time};
+use sched::Mend;
 use sched::array::Geometry;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::path::Path;
 use std::rc::Rc;
 
-/// A disk of an array, and the first of its tags.
+/// Opens what is to take the place of a disk of an array.
+pub type MemberOpener = Box<dyn Fn(DiskId, &Path) -> Result<Box<dyn LiveDevice>, String>>;
+
+/// A disk of an array.
 struct Member {
     unit: Box<dyn LiveDevice>,
+    /// The first of its tags, and how many there are; the first of the numbers by which the kernel knows its commands.
     first: u32,
+    depth: u32,
+    known: u32,
+}
+
+/// A disk that is to take a place, and what it is called.
+struct Successor {
+    unit: Box<dyn LiveDevice>,
+    name: u64,
+    path: String,
 }
 
 /// Several devices, of which each command names one by its tag.
@@ -38,6 +58,15 @@ pub struct Members {
     done: VecDeque<Done>,
     /// Whether what is known is still to be written down.
     unwritten: bool,
+    /// What it asks for itself.
+    upkeep: Upkeep,
+    /// How disks are opened while it is served; those that are to take a place, and spares.
+    opener: Option<MemberOpener>,
+    successors: Vec<(DiskId, Successor)>,
+    changes: VecDeque<DiskId>,
+    spares: VecDeque<Successor>,
+    /// The first number by which the kernel knows no command yet.
+    unknown: u32,
 }
 
 impl Members {
@@ -47,13 +76,33 @@ impl Members {
         debug_assert_eq!(usize::from(geometry.disks()), units.len());
         let mut next = 0;
         let mut member = |unit: Box<dyn LiveDevice>| {
-            let first = next;
-            next += u32::from(unit.caps().depth);
-            Member { unit, first }
+            let (first, depth) = (next, u32::from(unit.caps().depth));
+            next += depth;
+            Member { unit, first, depth, known: first }
         };
         let members = units.into_iter().map(&mut member).collect();
-        let (refused, done) = (VecDeque::new(), VecDeque::new());
-        Members { geometry, members, turn: 0, notes: None, gone: Vec::new(), refused, done, unwritten: false }
+        Members {
+            geometry,
+            members,
+            turn: 0,
+            notes: None,
+            gone: Vec::new(),
+            refused: VecDeque::new(),
+            done: VecDeque::new(),
+            unwritten: false,
+            upkeep: Upkeep::new(geometry, RepairPace::default(), RepairPace::default()),
+            opener: None,
+            successors: Vec::new(),
+            changes: VecDeque::new(),
+            spares: VecDeque::new(),
+            unknown: next,
+        }
+    }
+
+    /// The same, which repairs at this pace, and opens disks so.
+    #[must_use]
+    pub(crate) fn repairing(self, [rebuild, scrub]: [RepairPace; 2], opener: Option<MemberOpener>) -> Members {
+        Members { upkeep: Upkeep::new(self.geometry, rebuild, scrub), opener, ..self }
     }
 
     /// The same, whose disks know of what becomes of it.
@@ -64,6 +113,10 @@ impl Members {
         members.write_notes();
         members.notes.iter_mut().for_each(ArrayNotes::begin);
         members.write_notes();
+        let filling = members.notes.as_ref().map(ArrayNotes::filling).unwrap_or_default();
+        if let Some((disk, filled)) = filling.into_iter().min_by_key(|(_, filled)| *filled) {
+            members.upkeep.begin_rebuild(disk, filled);
+        }
         members
     }
 
@@ -80,6 +133,85 @@ impl Members {
         any
     }
 
+    fn filling_disks(&self) -> Vec<(DiskId, u64)> {
+        self.notes.as_ref().map(ArrayNotes::filling).unwrap_or_default()
+    }
+
+    /// Whether all is to be had without this disk, where it is lacking besides those that are.
+    fn can_spare(&self, disk: DiskId) -> bool {
+        let filling = self.filling_disks().into_iter().map(|(disk, _)| disk);
+        let lacking: Vec<DiskId> = self.lacking().into_iter().chain(filling).chain([disk]).collect();
+        self.is_whole_without(&lacking)
+    }
+
+    /// Opens a disk that is to take the place of this one, or of any; what is wrong with it.
+    fn open(&self, disk: DiskId, path: &Path, former: Former) -> Result<Successor, String> {
+        let shown = path.display().to_string();
+        let opener = self.opener.as_ref().filter(|_| self.notes.is_some());
+        let opener =
+            opener.ok_or("the disks of the array hold nothing when the service ends: there is nothing to replace")?;
+        let mut unit = opener(disk, path)?;
+        array::refuse(&mut *unit, &self.geometry, former).map_err(|what| format!("{shown} {what}"))?;
+        let (has, needs) = (u32::from(unit.caps().depth), self.members[usize::from(disk.0)].depth);
+        if has < needs {
+            return Err(format!("{shown} takes {has} commands at once, and {needs} are needed"));
+        }
+        let name = array::draw_name().map_err(|error| error.to_string())?;
+        Ok(Successor { unit, name: u64::from_le_bytes(name), path: shown })
+    }
+
+    /// Another disk is to take the place of one.
+    fn replace(&mut self, disk: DiskId, path: &Path, former: Former) -> Result<(), String> {
+        let disks = self.members.len();
+        if usize::from(disk.0) >= disks {
+            return Err(format!("there is no disk {}; name one from 0 to {}", disk.0, disks - 1));
+        }
+        if self.successors.iter().any(|(other, _)| *other == disk) {
+            return Err(format!("disk {} is being replaced already", disk.0));
+        }
+        if !self.can_spare(disk) {
+            return Err(format!("without disk {} some blocks are lost; see to the others first", disk.0));
+        }
+        let successor = self.open(disk, path, former)?;
+        self.offer(disk, successor);
+        Ok(())
+    }
+
+    fn offer(&mut self, disk: DiskId, successor: Successor) {
+        self.successors.push((disk, successor));
+        self.changes.push_back(disk);
+    }
+
+    /// What was filled of a disk, and flushed, is all: it counts like the others.
+    fn set_sound(&mut self, disk: DiskId) {
+        self.upkeep.forget(disk);
+        if self.notes.as_mut().is_some_and(|notes| notes.complete(disk)) {
+            self.write_notes();
+            eprintln!("disk {} is rebuilt", disk.0);
+        }
+        if self.filling_disks().is_empty() {
+            self.upkeep.end_rebuild();
+        }
+    }
+
+    /// So many rows of what is being filled are on its medium.
+    fn keep_filled(&mut self, rows: u64) {
+        for (disk, _) in self.filling_disks() {
+            let unit = &mut *self.members[usize::from(disk.0)].unit;
+            if self.notes.as_mut().is_some_and(|notes| notes.keep_filled(disk, rows, unit).is_err()) {
+                self.refused.push_back(disk);
+            }
+        }
+    }
+
+    /// By which number the kernel knows a command: whose it is, and its own.
+    fn known(&mut self, number: Tag) -> Option<(&mut Member, Tag)> {
+        let is_of = |member: &&mut Member| (member.known..member.known + member.depth).contains(&number.0);
+        let member = self.members.iter_mut().find(is_of)?;
+        let own = Tag(number.0 - member.known);
+        Some((member, own))
+    }
+
     /// Whose a tag is, and which of its own.
     fn of(&mut self, tag: Tag) -> Option<(&mut Member, Tag)> {
         let number = self.members.partition_point(|member| member.first <= tag.0).checked_sub(1)?;
@@ -89,7 +221,7 @@ impl Members {
     }
 }
 
-/// The kernel, as one of several devices sees it, which knows nothing of the tags of others.
+/// The kernel, as one of several devices sees it, which knows nothing of the commands of others.
 struct Shifted<'a> {
     kernel: &'a mut dyn Kernel,
     first: u32,
@@ -124,14 +256,21 @@ impl Kernel for Shifted<'_> {
 
 impl LiveDevice for Members {
     fn caps(&self) -> Caps {
-        let depth = self.members.iter().map(|member| u32::from(member.unit.caps().depth)).sum::<u32>();
+        let depth = self.members.iter().map(|member| member.depth).sum::<u32>();
         Caps { blocks: self.geometry.blocks(), depth: depth.try_into().unwrap_or(u16::MAX), seek: false }
     }
 
     fn members(&self) -> Vec<Caps> {
         // A last block that is not whole is of no use to an array.
-        let caps = |unit: &dyn LiveDevice| Caps { blocks: unit.bytes() / BLOCK_BYTES, ..unit.caps() };
-        self.members.iter().map(|member| caps(&*member.unit)).collect()
+        let blocks = |member: &Member| member.unit.bytes() / BLOCK_BYTES;
+        let least = self.members.iter().map(blocks).min().unwrap_or(0);
+        let (first, end) = self.geometry.rows_on_disk();
+        let margin = if self.notes.is_some() { BEHIND } else { 0 };
+        // Where all have more than the array was made of, that is not its either.
+        let more = least.saturating_sub(first + margin) / u64::from(self.geometry.unit()) > self.geometry.rows();
+        let most = if more { end + margin } else { u64::MAX };
+        let caps = |member: &Member| Caps { blocks: blocks(member).min(most), ..member.unit.caps() };
+        self.members.iter().map(caps).collect()
     }
 
     fn is_whole_without(&self, lacking: &[DiskId]) -> bool {
@@ -154,7 +293,7 @@ impl LiveDevice for Members {
             return Ok(());
         }
         let Some((member, own)) = self.of(tag) else { return Ok(()) };
-        let mut kernel = Shifted { kernel, first: member.first };
+        let mut kernel = Shifted { kernel, first: member.known };
         member.unit.issue(now, own, command, memory, &mut kernel)
     }
 
@@ -182,16 +321,116 @@ impl LiveDevice for Members {
     }
 
     fn on_completion(&mut self, now: Time, tag: Tag, result: i32, kernel: &mut dyn Kernel) -> io::Result<()> {
-        let Some((member, own)) = self.of(tag) else { return Ok(()) };
-        let mut kernel = Shifted { kernel, first: member.first };
+        let Some((member, own)) = self.known(tag) else { return Ok(()) };
+        let mut kernel = Shifted { kernel, first: member.known };
         member.unit.on_completion(now, own, result, &mut kernel)
     }
 
     fn give_up(&mut self, disk: DiskId) -> bool {
+        // What was filled and only not flushed yet may be needed now.
+        for filled in self.upkeep.completed().into_iter().filter(|filled| *filled != disk) {
+            if self.members[usize::from(filled.0)].unit.sync().is_ok() {
+                self.set_sound(filled);
+            }
+        }
         self.gone.push(disk);
-        let Some(notes) = self.notes.as_mut().filter(|notes| notes.counts(disk)) else { return true };
-        notes.give_up(disk);
-        self.write_notes()
+        self.upkeep.forget(disk);
+        let known = match self.notes.as_mut().filter(|notes| notes.counts(disk)) {
+            None => true,
+            Some(notes) => {
+                notes.give_up(disk);
+                self.write_notes()
+            }
+        };
+        if self.filling_disks().is_empty() {
+            self.upkeep.end_rebuild();
+        }
+        let replaced = self.successors.iter().any(|(other, _)| *other == disk);
+        if !replaced
+            && self.can_spare(disk)
+            && let Some(spare) = self.spares.pop_front()
+        {
+            eprintln!("spare {} takes the place of disk {}", spare.path, disk.0);
+            self.offer(disk, spare);
+        }
+        known
+    }
+
+    fn filling(&self) -> Vec<(DiskId, u64)> {
+        let block = |rows| self.geometry.on_disk(rows, 0, 0).start.0;
+        self.filling_disks().into_iter().map(|(disk, rows)| (disk, block(rows))).collect()
+    }
+
+    fn order(&mut self, order: &ArrayOrder) -> Result<(), String> {
+        if self.geometry.level().redundancy() == 0 && !matches!(order, ArrayOrder::Tell | ArrayOrder::Fail(_)) {
+            return Err("the array has each block once: nothing can be repaired".into());
+        }
+        match order {
+            ArrayOrder::Tell | ArrayOrder::Fail(_) => Ok(()),
+            ArrayOrder::Replace(disk, path, former) => self.replace(*disk, path, *former),
+            ArrayOrder::Add(path, former) => {
+                let spare = self.open(DiskId(0), path, *former)?;
+                let waits = |disk: &DiskId| !self.successors.iter().any(|(other, _)| other == disk);
+                match self.lacking().into_iter().find(waits) {
+                    Some(disk) => self.offer(disk, spare),
+                    None => self.spares.push_back(spare),
+                }
+                Ok(())
+            }
+            ArrayOrder::Scrub(ScrubOrder::Start) => match self.lacking().first() {
+                Some(disk) => Err(format!("disk {} is lacking; replace it first", disk.0)),
+                None => self.upkeep.begin_scrub(),
+            },
+            ArrayOrder::Scrub(ScrubOrder::Stop) => self.upkeep.stop_scrub(),
+            ArrayOrder::Pace(change) => {
+                self.upkeep.change_pace(*change);
+                Ok(())
+            }
+        }
+    }
+
+    fn next_change(&mut self) -> Option<DiskId> {
+        self.changes.pop_front()
+    }
+
+    fn change_disk(&mut self, disk: DiskId) -> bool {
+        let Some(place) = self.successors.iter().position(|(other, _)| *other == disk) else { return false };
+        let (_, Successor { mut unit, name, path }) = self.successors.remove(place);
+        let Some(notes) = &mut self.notes else { return false };
+        if let Err(error) = notes.replace(disk, name, &mut *unit) {
+            eprintln!("{path} does not take the place of disk {}: {error}", disk.0);
+            return false;
+        }
+        let member = &mut self.members[usize::from(disk.0)];
+        (member.unit, member.known) = (unit, self.unknown);
+        self.unknown += member.depth;
+        self.gone.retain(|gone| *gone != disk);
+        self.write_notes();
+        self.upkeep.begin_rebuild(disk, 0);
+        eprintln!("{path} takes the place of disk {} and is rebuilt; name it in the service file", disk.0);
+        true
+    }
+
+    fn complete(&mut self, disk: DiskId) {
+        self.upkeep.note_complete(disk);
+    }
+
+    fn errand_due(&self, clients: Clients) -> Option<Time> {
+        self.upkeep.due(clients)
+    }
+
+    fn next_errand(&mut self, now: Time, clients: Clients) -> Option<Errand> {
+        self.upkeep.take(now, clients)
+    }
+
+    fn end_errand(&mut self, now: Time, number: u32, how: Ending) {
+        self.upkeep.end(now, number, how);
+        while let Some(durable) = self.upkeep.next_durable() {
+            match durable {
+                Durable::Rows(rows) => self.keep_filled(rows),
+                Durable::Disk(disk) => self.set_sound(disk),
+            }
+        }
     }
 
     fn next_refusal(&mut self) -> Option<DiskId> {
@@ -204,15 +443,26 @@ impl LiveDevice for Members {
         (0..self.geometry.disks()).map(DiskId).filter(|disk| !counts(disk)).collect()
     }
 
+    fn note_mend(&mut self, at: Extent, why: Mend) {
+        self.upkeep.note_mend(at.blocks, why);
+    }
+
     fn array_json(&self) -> Option<Value> {
         let lacking = self.lacking();
-        let state = |disk: u16| if lacking.contains(&DiskId(disk)) { "given up" } else { "sound" };
+        let filling = self.filling_disks();
+        let state = |disk: u16| match DiskId(disk) {
+            disk if lacking.contains(&disk) => "given up",
+            disk if filling.iter().any(|(other, _)| *other == disk) => "rebuilding",
+            _ => "sound",
+        };
         let disks = (0..self.geometry.disks()).map(|disk| json!({ "disk": disk, "state": state(disk) }));
         let disks: Vec<Value> = disks.collect();
         let known = self.notes.as_ref().map(ArrayNotes::json).unwrap_or_default();
-        Some(
-            json!({ "array": known["array"], "events": known["events"], "dirty_regions": known["dirty"], "disks": disks }),
-        )
+        let (rebuild, scrub) = self.upkeep.json();
+        Some(json!({
+            "array": known["array"], "events": known["events"], "dirty_regions": known["dirty"], "disks": disks,
+            "spares": self.spares.len(), "rebuild": rebuild, "scrub": scrub, "upkeep": self.upkeep.text(),
+        }))
     }
 
     fn close(&mut self) {
@@ -236,7 +486,132 @@ impl LiveDevice for Members {
         let disks = self.members.len();
         let member = self.members.get_mut(usize::from(disk.0));
         let member = member.ok_or_else(|| format!("there is no disk {}; name one from 0 to {}", disk.0, disks - 1))?;
-        let mut kernel = Shifted { kernel, first: member.first };
+        let mut kernel = Shifted { kernel, first: member.known };
         member.unit.fault(now, FaultReach::All(0, u64::MAX), change, &mut kernel)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::array::{Lacking, create, inspect};
+    use crate::unit::Ram;
+    use crate::{Clock, Host, Unwritten};
+    use block::{Extent, Place, Verb};
+    use load::experiment::IoBackend;
+    use sched::array::Level;
+
+    const DISK: u64 = crate::array::BEFORE + 64 + BEHIND;
+
+    /// A kernel that keeps by which numbers it was asked.
+    struct Asked(Host, Vec<u32>);
+
+    impl Kernel for Asked {
+        fn now(&self) -> Time {
+            self.0.now()
+        }
+
+        fn push(&mut self, _: &Rc<OwnedFd>, token: RingToken, _: RingOp) -> io::Result<()> {
+            if let RingToken::Unit(number) = token {
+                self.1.push(number);
+            }
+            Ok(())
+        }
+
+        fn take(&mut self) -> Option<(RingToken, i32)> {
+            None
+        }
+
+        fn sleep(&mut self, _: Option<Time>) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn send(&mut self, _: &OwnedFd, _: &[Slice]) -> usize {
+            0
+        }
+
+        fn shut(&mut self, _: &OwnedFd) {}
+    }
+
+    /// Memory of which the kernel is asked all the same.
+    struct Slow {
+        ram: Ram,
+        socket: Rc<OwnedFd>,
+        done: VecDeque<Tag>,
+    }
+
+    impl Slow {
+        fn boxed() -> Box<dyn LiveDevice> {
+            let (socket, _) = std::os::unix::net::UnixStream::pair().expect("sockets");
+            Box::new(Slow {
+                ram: Ram::new(DISK, Unwritten::Zeros),
+                socket: Rc::new(socket.into()),
+                done: VecDeque::new(),
+            })
+        }
+    }
+
+    impl LiveDevice for Slow {
+        fn caps(&self) -> Caps {
+            Caps { depth: 4, ..self.ram.caps() }
+        }
+
+        fn issue(
+            &mut self,
+            _: Time,
+            tag: Tag,
+            _: &Command,
+            memory: Option<Slice>,
+            kernel: &mut dyn Kernel,
+        ) -> io::Result<()> {
+            let memory = memory.unwrap_or_else(|| Slice::new(512));
+            kernel.push(&Rc::clone(&self.socket), RingToken::Unit(tag.0), RingOp::Read(memory, 0))
+        }
+
+        fn on_completion(&mut self, _: Time, tag: Tag, _: i32, _: &mut dyn Kernel) -> io::Result<()> {
+            self.done.push_back(tag);
+            Ok(())
+        }
+
+        fn next_completion(&mut self, now: Time) -> Option<Done> {
+            self.done.pop_front().map(|tag| Done::now(now, tag, Outcome::Ok))
+        }
+
+        fn peek(&mut self, at: Extent, into: &Slice) -> bool {
+            self.ram.peek(at, into)
+        }
+
+        fn store(&mut self, at: Extent, from: &Slice) -> io::Result<()> {
+            self.ram.poke(at, from);
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn what_a_disk_has_in_flight_is_not_taken_for_that_of_the_one_after_it() {
+        let geometry = Geometry::within(Level::Parity, 3, 8, DISK, (crate::array::BEFORE, BEHIND)).expect("a geometry");
+        let mut units: Vec<_> = (0..3).map(|_| Slow::boxed()).collect();
+        create(&mut units, geometry).expect("an array");
+        let mut opened: Vec<_> = units.into_iter().map(Ok).collect();
+        let status = inspect(&mut opened, &geometry);
+        assert_eq!(status.admit(&geometry, Lacking::Refused), Ok(()));
+        let opener: MemberOpener = Box::new(|_, _| Ok(Slow::boxed()));
+        let members = Members::new(geometry, opened.into_iter().flatten().collect());
+        let mut members = members.repairing([RepairPace::default(); 2], Some(opener)).noting(ArrayNotes::new(&status));
+        let mut kernel = Asked(Host::new(Clock::new(1.0), IoBackend::Threads).expect("a host"), Vec::new());
+        let (disk, tag) = (DiskId(1), Tag(4 + 2));
+        let read = Command { verb: Verb::Read, at: Extent::new(crate::array::BEFORE, 1), place: Place::Nowhere };
+        members.issue(Time(1), tag, &read, None, &mut kernel).expect("issued");
+        members.order(&ArrayOrder::Replace(disk, "a".into(), Former::Kept)).expect("it is fit");
+        assert_eq!(members.next_change(), Some(disk));
+        members.give_up(disk);
+        assert!(members.change_disk(disk) && members.filling() == [(disk, crate::array::BEFORE)]);
+        members.issue(Time(2), tag, &read, None, &mut kernel).expect("issued");
+        let [before, after] = kernel.1[..] else { panic!("{:?}", kernel.1) };
+        assert_ne!(before, after);
+        members.on_completion(Time(3), Tag(before), 512, &mut kernel).expect("taken");
+        assert_eq!(members.next_completion(Time(3)), None, "it comes back to nobody");
+        members.on_completion(Time(4), Tag(after), 512, &mut kernel).expect("taken");
+        assert_eq!(members.next_completion(Time(4)).map(|done| done.tag), Some(tag));
     }
 }

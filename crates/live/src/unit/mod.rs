@@ -12,13 +12,15 @@ pub use far::Far;
 pub use faulty::{Fault, FaultChange, FaultReach, Faulty};
 pub use file::ServedFile;
 pub(crate) use file::{alike, discard};
-pub use members::Members;
+pub use members::{MemberOpener, Members};
 pub use ram::Ram;
 
+use crate::array::{ArrayOrder, Clients, Errand};
 use crate::kernel::Kernel;
 use crate::memory::Slice;
-use block::{BLOCK_BYTES, Caps, Command, DiskId, Extent, Outcome, Span, Tag, Time};
+use block::{BLOCK_BYTES, Caps, Command, DiskId, Ending, Extent, Outcome, Span, Tag, Time};
 use drive::Parts;
+use sched::Mend;
 use std::io;
 
 /// A command that came back.
@@ -150,6 +152,48 @@ pub trait LiveDevice {
     fn lacking(&self) -> Vec<DiskId> {
         Vec::new()
     }
+
+    /// Disks that are being filled from the beginning, and up to which block each is.
+    fn filling(&self) -> Vec<(DiskId, u64)> {
+        Vec::new()
+    }
+
+    /// What the array is told, where it is one.
+    ///
+    /// # Errors
+    /// Why it cannot be done.
+    fn order(&mut self, _: &ArrayOrder) -> Result<(), String> {
+        Err("the service has no array".into())
+    }
+
+    /// A disk whose place another is to take, as soon as nothing is in flight on it.
+    fn next_change(&mut self) -> Option<DiskId> {
+        None
+    }
+
+    /// The other takes its place, empty; whether it could be told so.
+    fn change_disk(&mut self, _: DiskId) -> bool {
+        false
+    }
+
+    /// One of its disks that was being filled holds what it should, though maybe not on its medium.
+    fn complete(&mut self, _: DiskId) {}
+
+    /// When it has something to ask of the core for itself.
+    fn errand_due(&self, _: Clients) -> Option<Time> {
+        None
+    }
+
+    /// What it asks of the core for itself now.
+    fn next_errand(&mut self, _: Time, _: Clients) -> Option<Errand> {
+        None
+    }
+
+    /// What it had asked for, by its number, has ended.
+    fn end_errand(&mut self, _: Time, _: u32, _: Ending) {}
+
+    /// What one of its disks should hold there is written to it anew.
+    fn note_mend(&mut self, _: Extent, _: Mend) {}
 
     /// What the array is, where it is one, as JSON.
     fn array_json(&self) -> Option<serde_json::Value> {

@@ -13,17 +13,17 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 /// Bytes of a disk, and of what each of two clients has of the volume.
-const DISK: u64 = 1 << 20;
-const PART: u64 = 600_000;
+pub const DISK: u64 = 1 << 20;
+pub const PART: u64 = 600_000;
 
 /// A folder with files for disks, which goes with them.
-struct Disks {
-    folder: PathBuf,
+pub struct Disks {
+    pub folder: PathBuf,
     count: u64,
 }
 
 impl Disks {
-    fn new(count: u64) -> Disks {
+    pub fn new(count: u64) -> Disks {
         static NUMBER: AtomicU32 = AtomicU32::new(0);
         let number = NUMBER.fetch_add(1, Ordering::Relaxed);
         let folder = std::env::temp_dir().join(format!("halfturn-disks-{}-{number}", std::process::id()));
@@ -34,8 +34,15 @@ impl Disks {
         Disks { folder, count }
     }
 
+    /// One more file, of so many bytes of rubbish.
+    pub fn more(&self, name: &str, bytes: u64) -> PathBuf {
+        let path = self.folder.join(name);
+        std::fs::write(&path, vec![0xA5; bytes as usize]).expect("a file");
+        path
+    }
+
     /// A service file of them; the first lines of its array, and more lines.
-    fn text(&self, array: &str, more: &str) -> String {
+    pub fn text(&self, array: &str, more: &str) -> String {
         let disks = (0..self.count).map(|disk| format!("[[disk]]\npath = \"{}/{disk}\"\n", self.folder.display()));
         let disks: String = disks.collect();
         format!(
@@ -52,22 +59,22 @@ impl Drop for Disks {
 }
 
 /// The array of a service file is made.
-fn create(text: &str) {
+pub fn create(text: &str) {
     make::create_array(&parse(text), Existing::Kept).expect("an array");
 }
 
-fn parse(text: &str) -> load::experiment::Experiment {
+pub fn parse(text: &str) -> load::experiment::Experiment {
     load::experiment::parse_service("test.toml", text, &[]).expect("a service file")
 }
 
 /// What each disk of an array is to it, and why it is not served.
-fn status(text: &str) -> (Vec<&'static str>, Option<String>) {
+pub fn status(text: &str) -> (Vec<&'static str>, Option<String>) {
     let (status, admitted) = make::array_status(&parse(text)).expect("a status");
     (status.disks.iter().map(live::array::MemberState::word).collect(), admitted.err().map(|error| error.to_string()))
 }
 
 /// Something is wrong with a disk from now on.
-fn fault(service: &Running, disk: u64, fault: &str) {
+pub fn fault(service: &Running, disk: u64, fault: &str) {
     let told = json!({ "disk": disk, "fault": fault });
     let setting = FaultSetting::parse(&told).expect("a fault");
     let answer = service.caller().ask(|asker| EngineMessage::Fault(setting, asker), Duration::from_secs(20));
@@ -75,7 +82,7 @@ fn fault(service: &Running, disk: u64, fault: &str) {
 }
 
 /// Reads what a part of the volume holds.
-fn holds(service: &Running, from: u64) -> Vec<u8> {
+pub fn holds(service: &Running, from: u64) -> Vec<u8> {
     let mut remote = service.connect("a");
     remote.patience(Some(Duration::from_secs(60))).expect("a limit");
     remote.send(request(RequestType::Read, 1, from, PART as u32), &[]).expect("sent");
@@ -116,7 +123,7 @@ fn keeps_all(text: &str, scale: f64, fails: &[(u64, &str)], then: &[u64], seed: 
     assert_eq!(ended.reports[0].counts.failed, 0, "seed {seed}");
 }
 
-const SHORT: &str = "io = \"semi-preemptible\"\npreemption = \"priority\"\nplan = { chunk = \"16KiB\" }";
+pub const SHORT: &str = "io = \"semi-preemptible\"\npreemption = \"priority\"\nplan = { chunk = \"16KiB\" }";
 
 #[test]
 fn of_every_level_each_reads_what_it_wrote() {

@@ -8,4 +8,5 @@ mod far;
 mod faults;
 mod identity;
 mod metrics;
+mod rebuilds;
 mod service;

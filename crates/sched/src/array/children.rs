@@ -167,8 +167,10 @@ impl<P: Predictor> Array<P> {
                     let (from, to) = (self.in_array(disk, from), self.in_array(disk, to));
                     out.push(Action::Copy { from, to, blocks });
                 }
-                Action::Xor { .. } => debug_assert!(false, "one disk has no parity"),
-                Action::GiveUp(_) | Action::Complete(_) => debug_assert!(false, "one disk is no array"),
+                Action::Xor { .. } | Action::Compare { .. } => debug_assert!(false, "one disk has no parity"),
+                Action::GiveUp(_) | Action::Complete(_) | Action::Mend(..) => {
+                    debug_assert!(false, "one disk is no array");
+                }
                 Action::Finish(child, ending) => self.child_ended(child.0, ending, out),
                 Action::Wait(child, wait) => {
                     if let Some(child) = self.children.get(child.0) {

@@ -69,6 +69,8 @@ pub struct ArrayPlan {
     pub migration: Migration,
     /// How long a message from one disk to another takes.
     pub delay: Span,
+    /// Whether what a repair reads of a row of which nothing is missing is compared, where there are bytes.
+    pub comparing: bool,
 }
 
 /// What is kept of a request.
@@ -496,13 +498,17 @@ impl<P: Predictor> Scheduler for Array<P> {
             Input::Done(disk, ..) => self.tell(now, disk, input, out),
             Input::Amend(request, change) => self.amend(request, change, out),
             Input::Disk(disk, Health::Failed) => self.fail(disk, out),
-            // Arrays share nothing out.
-            Input::Claim(..) => {}
+            // Each disk shares out its own arm.
+            Input::Claim(..) => {
+                (0..self.geometry.disks()).map(DiskId).for_each(|disk| self.tell(now, disk, input, out));
+            }
+            Input::Compared(number, slot, how) => self.note_compared(number, slot, how, out),
             Input::Disk(disk, Health::Replaced) => {
                 self.fail(disk, out);
                 self.settle(now, out);
                 self.standings.replace(disk);
             }
+            Input::Disk(disk, Health::Filled(until)) => self.standings.resume(disk, until),
             Input::Wake => {
                 while let Some(Reverse((_, child))) = self.later.peek().copied().filter(|Reverse((at, _))| *at <= now) {
                     self.later.pop();

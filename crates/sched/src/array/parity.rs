@@ -44,6 +44,8 @@ enum Method {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum UpdateStage {
     Reading,
+    /// What was read is compared.
+    Comparing,
     Writing,
 }
 
@@ -85,11 +87,18 @@ pub(super) struct Update {
     /// Whether a child did not end well.
     pub(super) broken: bool,
     tries: u8,
+    /// Of a repair, the slots that do not agree with the others.
+    pub(super) unlike: Slots,
     /// Of a repair, how many disks had been replaced when it wrote.
     pub(super) replacements: u32,
 }
 
 impl Update {
+    /// The column that it repairs, if it is a repair.
+    pub(super) fn repairs(&self) -> Option<u16> {
+        if let Aim::Repair(column) = self.aim { Some(column) } else { None }
+    }
+
     /// How much of its task it does, in blocks.
     fn does(&self) -> u64 {
         let columns = if let Aim::Write(written) = self.aim { written.count_ones() } else { 1 };
@@ -207,6 +216,7 @@ impl<P: Predictor> Array<P> {
             lost: LostDisks::default(),
             broken: false,
             tries: 0,
+            unlike: 0,
             replacements: 0,
         };
         if let Some(disk) = lost {
@@ -294,6 +304,7 @@ impl<P: Predictor> Array<P> {
         match it.stage {
             UpdateStage::Reading if it.broken => self.begin_again(id, out),
             UpdateStage::Reading => self.write_all(id, out),
+            UpdateStage::Comparing => {}
             UpdateStage::Writing => self.end_writes(id, out),
         }
     }

@@ -5,9 +5,12 @@ use super::code::{Slots, bit, each};
 use super::parity::{Aim, Update, UpdateStage, sum_up};
 use super::{Array, Piece};
 use crate::JobId;
-use crate::event::Action;
+use crate::event::{Action, Likeness, Mend};
 use crate::predict::Predictor;
 use block::{DiskId, Op};
+
+/// Copies that are compared with the first at most: as many as there are bits for.
+const MOST_COMPARED: u16 = 64;
 
 impl<P: Predictor> Array<P> {
     /// Repairs a piece. With parity the first column stands for all.
@@ -63,10 +66,13 @@ impl<P: Predictor> Array<P> {
 
     /// All there is was read: what is missing is summed, or taken from a copy, and written.
     pub(super) fn write_repaired(&mut self, id: u32, it: &Update, column: u16, out: &mut Vec<Action>) {
-        let disks = self.alike(it.row, column).into_iter();
-        let to: Vec<DiskId> = disks.filter(|disk| self.lacks(it, *disk) && self.standings.works(*disk)).collect();
+        let disks = self.alike(it.row, column);
+        let disks_lack = disks.iter().any(|disk| self.lacks(it, *disk));
+        let to: Vec<DiskId> =
+            disks.into_iter().filter(|disk| self.lacks(it, *disk) && self.standings.works(*disk)).collect();
         if to.is_empty() {
-            return self.close(id, out);
+            let all = !disks_lack;
+            return if self.plan.comparing && all { self.compare(id, it, out) } else { self.close(id, out) };
         }
         if let Some(update) = self.updates.get_mut(id) {
             update.replacements = self.standings.replacements();
@@ -82,6 +88,59 @@ impl<P: Predictor> Array<P> {
                 let terms = each(it.read).map(|read| (self.slot_place(id, it.blocks, read), equation.factor(read)));
                 sum_up(terms, place, it.blocks, out);
             }
+            if self.standings.holds(disk, at) {
+                out.push(Action::Mend(disk, at, Mend::Unreadable));
+            }
+            self.post(it.task, Owner::Update(id), disk, Op::Write { fua: false }, at, place, 0);
+        }
+    }
+
+    /// All of a row is there: each copy is compared with the first, and each parity with what it should be, which is summed behind
+    /// all that was read.
+    fn compare(&mut self, id: u32, it: &Update, out: &mut Vec<Action>) {
+        let (code, blocks) = (self.code(), it.blocks);
+        let place = |array: &Array<P>, slot| array.slot_place(id, blocks, slot);
+        let slots = match self.geometry.has_parity() {
+            true => code.columns..code.columns + code.parities,
+            false => 1..self.geometry.copies().min(MOST_COMPARED),
+        };
+        if let Some(update) = self.updates.get_mut(id) {
+            (update.stage, update.unlike, update.left) = (UpdateStage::Comparing, 0, slots.len() as u32);
+        }
+        for slot in slots {
+            let mut wanted = place(self, 0);
+            if self.geometry.has_parity() {
+                wanted = place(self, slot + code.parities);
+                let parity = slot - code.columns;
+                let terms = each(code.columns()).map(|column| (place(self, column), code.factor(parity, column)));
+                sum_up(terms, wanted, blocks, out);
+            }
+            out.push(Action::Compare { number: id, slot, one: wanted, other: place(self, slot), blocks });
+        }
+    }
+
+    /// A slot was compared. When all are, what is unlike is written anew.
+    pub(super) fn note_compared(&mut self, id: u32, slot: u16, how: Likeness, out: &mut Vec<Action>) {
+        let Some(it) = self.updates.get_mut(id).filter(|it| it.stage == UpdateStage::Comparing) else { return };
+        it.left -= 1;
+        it.unlike |= if how == Likeness::Unlike { bit(slot) } else { 0 };
+        let it = *it;
+        let Some(column) = it.repairs().filter(|_| it.left == 0) else { return };
+        if it.unlike == 0 {
+            return self.close(id, out);
+        }
+        if let Some(update) = self.updates.get_mut(id) {
+            (update.stage, update.broken) = (UpdateStage::Writing, false);
+            update.replacements = self.standings.replacements();
+        }
+        let at = self.geometry.on_disk(it.row, it.within, it.blocks);
+        for slot in each(it.unlike) {
+            let (disk, wanted) = match self.geometry.has_parity() {
+                true => (self.geometry.disk_of_slot(it.row, slot), slot + self.geometry.parities()),
+                false => (self.geometry.disk(it.row, column, slot), 0),
+            };
+            out.push(Action::Mend(disk, at, Mend::Unlike));
+            let place = self.slot_place(id, it.blocks, wanted);
             self.post(it.task, Owner::Update(id), disk, Op::Write { fua: false }, at, place, 0);
         }
     }

@@ -77,6 +77,12 @@ impl Standings {
         self.generations[usize::from(disk.0)] += 1;
     }
 
+    /// A disk that was being filled before holds what it should up to a block.
+    pub(super) fn resume(&mut self, disk: DiskId, until: u64) {
+        let until = until.clamp(self.used.0, self.used.1);
+        self.disks[usize::from(disk.0)] = Standing::Filling { until, beyond: BTreeMap::new() };
+    }
+
     /// A disk now holds what it should there; whether it thereby does everywhere.
     pub(super) fn note_filled(&mut self, disk: DiskId, at: Extent) -> bool {
         let standing = &mut self.disks[usize::from(disk.0)];
@@ -115,5 +121,18 @@ mod tests {
         assert!(standings.note_filled(disk, at(20, 30)) && !standings.note_filled(disk, at(20, 30)));
         assert!(standings.holds(disk, at(0, 100)) && standings.all_sound(), "it is sound");
         assert!(standings.holds(DiskId(0), at(0, 100)));
+    }
+
+    #[test]
+    fn a_disk_that_was_being_filled_goes_on_from_there() {
+        let (mut standings, disk, at) = (Standings::new(2, (8, 100)), DiskId(0), Extent::new);
+        standings.resume(disk, 40);
+        assert!(standings.works(disk) && !standings.is_sound(disk) && standings.replacements() == 0);
+        assert!(standings.holds(disk, at(8, 32)) && !standings.holds(disk, at(39, 2)));
+        assert!(standings.note_filled(disk, at(40, 60)) && standings.is_sound(disk));
+        standings.resume(disk, 0);
+        assert!(!standings.holds(disk, at(8, 1)) && standings.note_filled(disk, at(8, 92)));
+        standings.resume(disk, 1000);
+        assert!(standings.note_filled(disk, at(99, 1)), "all of it had been, but nobody had said so");
     }
 }

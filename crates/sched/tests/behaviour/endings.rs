@@ -241,6 +241,8 @@ impl World for Chaos {
             | Action::Xor { .. }
             | Action::GiveUp(_)
             | Action::Complete(_)
+            | Action::Compare { .. }
+            | Action::Mend(..)
             | Action::Wait(..)
             | Action::Credit(_)
             | Action::Bill(_)

@@ -6,7 +6,7 @@ use sched::array::{Array, ArrayPlan, Geometry, Level};
 use sched::plan::Rules;
 use sched::policy::{self, Beside};
 use sched::predict::Distance;
-use sched::{Action, Core, Health, Input, Scheduler};
+use sched::{Action, Core, Health, Input, Likeness, Mend, Scheduler};
 
 /// An array of disks of 64 blocks, in units of 8, and what it decided since it was last looked at.
 struct Told {
@@ -21,7 +21,8 @@ impl Told {
         let core = || Core::new(caps, u32::MAX, Distance::default(), Rules::default(), Box::new(policy));
         let geometry = Geometry::new(level, disks, 8, 64).expect("a geometry");
         let cores = (0..disks).map(|_| core()).collect();
-        Told { array: Array::new(geometry, ArrayPlan::default(), Rules::default(), 8, cores), out: Vec::new() }
+        let plan = ArrayPlan { comparing: true, ..ArrayPlan::default() };
+        Told { array: Array::new(geometry, plan, Rules::default(), 8, cores), out: Vec::new() }
     }
 
     fn asks(&mut self, id: u32, op: Op, at: Extent) {
@@ -41,7 +42,11 @@ impl Told {
                 .into_iter()
                 .filter_map(|action| match action {
                     Action::Issue(disk, tag, command) => Some((disk, tag, command)),
-                    Action::GiveUp(_) | Action::Finish(..) | Action::Complete(_) => {
+                    Action::GiveUp(_)
+                    | Action::Finish(..)
+                    | Action::Complete(_)
+                    | Action::Compare { .. }
+                    | Action::Mend(..) => {
                         told.push(action);
                         None
                     }
@@ -142,6 +147,41 @@ fn a_disk_that_was_filled_is_complete_once() {
     assert_eq!(it.completes(&[]), [Action::GiveUp(DiskId(1))]);
     it.asks(0, Op::Repair, Extent::new(0, 32));
     assert_eq!(it.completes(&[]), [finish(0, Ending::Finished)]);
+    it.asks(0, Op::Repair, Extent::new(32, 32));
+    assert_eq!(it.completes(&[]), [Action::Complete(DiskId(1)), finish(0, Ending::Finished)]);
+}
+
+#[test]
+fn what_does_not_agree_is_written_anew_and_nothing_else() {
+    for (level, disks, wrong) in
+        [(Level::Parity, 3, DiskId(2)), (Level::DoubleParity, 4, DiskId(3)), (MIRRORED, 2, DiskId(1))]
+    {
+        for how in [Likeness::Alike, Likeness::Unlike] {
+            let mut it = Told::new(level, disks);
+            it.asks(0, Op::Repair, Extent::new(0, 8));
+            let told = it.completes(&[]);
+            assert_eq!(told.len(), usize::from(level.parities().max(1)), "{told:?}");
+            let mut after = Vec::new();
+            for (nth, action) in told.into_iter().enumerate() {
+                let Action::Compare { number, slot, one, other, blocks } = action else { panic!("{action:?}") };
+                assert!(one != other && blocks == 8);
+                it.hears(Input::Compared(number, slot, if nth == 0 { how } else { Likeness::Alike }));
+                after.extend(it.completes(&[]));
+            }
+            let mended = Action::Mend(wrong, Extent::new(0, 8), Mend::Unlike);
+            match how {
+                Likeness::Alike => assert_eq!(after, [finish(0, Ending::Finished)]),
+                Likeness::Unlike => assert_eq!(after, [mended, finish(0, Ending::Finished)]),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_disk_that_was_being_filled_before_goes_on_from_where_it_was() {
+    let mut it = Told::new(MIRRORED, 2);
+    it.hears(Input::Disk(DiskId(1), Health::Filled(32)));
+    assert_eq!(it.completes(&[]), [], "nobody is told that it was given up");
     it.asks(0, Op::Repair, Extent::new(32, 32));
     assert_eq!(it.completes(&[]), [Action::Complete(DiskId(1)), finish(0, Ending::Finished)]);
 }

@@ -109,7 +109,9 @@ impl World for Doze {
             Action::Finish(..) => self.outstanding -= 1,
             Action::Begin(_) | Action::Copy { .. } | Action::Xor { .. } | Action::Wait(..) => {}
             Action::Credit(_) | Action::HandOn(..) | Action::Bill(_) => {}
-            Action::GiveUp(_) | Action::Complete(_) => panic!("one disk is no array"),
+            Action::GiveUp(_) | Action::Complete(_) | Action::Compare { .. } | Action::Mend(..) => {
+                panic!("one disk is no array")
+            }
         }
     }
 }

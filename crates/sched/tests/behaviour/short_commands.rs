@@ -491,7 +491,13 @@ impl World for Chaos {
             Action::Begin(id) => self.begin(id),
             Action::Issue(_, tag, command) => self.issue(tag, command),
             Action::Copy { from, to, blocks } => self.copy(from, to, blocks),
-            Action::Xor { .. } | Action::GiveUp(_) | Action::Complete(_) => panic!("{action:?} of one disk"),
+            Action::Xor { .. }
+            | Action::GiveUp(_)
+            | Action::Complete(_)
+            | Action::Compare { .. }
+            | Action::Mend(..) => {
+                panic!("{action:?} of one disk")
+            }
             Action::Finish(id, how) => self.finish(id, how),
             Action::Wait(..) | Action::Credit(_) | Action::Bill(_) | Action::HandOn(..) => {
                 panic!("{action:?} though nobody asked")

@@ -109,6 +109,7 @@ fn play<P: Predictor + 'static>(
         trusting: of(seed, 22, 2) == 0,
         migration: [Migration::Never, Migration::Remainder, Migration::Jit][of(seed, 18, 3) as usize],
         delay: Span([0, 0, 150][of(seed, 19, 3) as usize]),
+        ..ArrayPlan::default()
     };
     let together = 1 + of(seed, 9, 20) as u32;
     let script = Script {

@@ -200,7 +200,9 @@ impl World for Office {
             }
             Action::HandOn(at, found) => self.found.push((at, found)),
             Action::Copy { .. } | Action::Xor { .. } | Action::Wait(..) | Action::Credit(_) | Action::Bill(_) => {}
-            Action::GiveUp(_) | Action::Complete(_) => panic!("one disk is no array"),
+            Action::GiveUp(_) | Action::Complete(_) | Action::Compare { .. } | Action::Mend(..) => {
+                panic!("one disk is no array")
+            }
         }
     }
 }

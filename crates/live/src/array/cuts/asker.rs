@@ -1,0 +1,155 @@
+//! Who asks an array, and knows what each of its blocks may hold.
+
+use super::disk::{Held, Power, bytes_of};
+use super::{ANYTHING, BLOCK};
+use crate::array::ArrayOrder;
+use crate::memory::{Pool, Slice};
+use crate::world::{Hands, RequestSource};
+use block::{Ending, Extent, Op, Qos, Request, RequestId, Span, Time};
+use sched::Input;
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// What a block may hold: the first is there whatever comes, those after it were written since; whether each write was answered.
+pub(super) type History = Vec<(u64, bool)>;
+
+pub(super) struct Asked {
+    request: Request,
+    memory: Slice,
+    stamp: u64,
+    /// Of a read, what is to be read; of a flush, what it is to keep.
+    wanted: Vec<u64>,
+}
+
+/// Who asks, and knows what may be there.
+pub(super) struct Asker {
+    pub(super) power: Rc<RefCell<Power>>,
+    pub(super) blocks: Vec<History>,
+    pub(super) asked: Vec<Option<Asked>>,
+    pub(super) left: u32,
+    pub(super) stamp: u64,
+    pub(super) next: Time,
+    pub(super) finished: u32,
+    /// What the array is to be told, and when.
+    pub(super) order: Option<(ArrayOrder, Time)>,
+    /// Whether it stays until that is done, and whether it is.
+    pub(super) stays: bool,
+    pub(super) is_done: bool,
+}
+
+pub(super) fn content(stamp: u64) -> Held {
+    let mut held = [0; BLOCK];
+    held.chunks_exact_mut(8).for_each(|eight| eight.copy_from_slice(&stamp.wrapping_mul(0x9E37_79B9).to_le_bytes()));
+    held
+}
+
+impl Asker {
+    fn submission(&mut self) -> Option<Request> {
+        let slot = self.asked.iter().position(Option::is_none).filter(|_| self.left > 0)?;
+        self.left -= 1;
+        self.stamp += 1;
+        let mut power = self.power.borrow_mut();
+        let count = self.blocks.len() as u64;
+        let length = 1 + power.draw.below(10);
+        let at = Extent::new(power.draw.below(count - length + 1), length as u32);
+        let (op, at) = match power.draw.below(8) {
+            0 => (Op::Flush, Extent::default()),
+            1 | 2 => (Op::Read, at),
+            number => (Op::Write { fua: number == 3 }, at),
+        };
+        self.next = power.now + Span(power.draw.below(400));
+        let request = Request { id: RequestId(slot as u32), op, at, qos: Qos::default() };
+        let within = at.start.0 as usize..at.end().0 as usize;
+        let memory = Slice::new(at.blocks.max(1) as usize * BLOCK);
+        let wanted = match op {
+            Op::Flush => {
+                self.blocks.iter().map(|it| it.iter().rev().find(|(_, done)| *done).map_or(0, |it| it.0)).collect()
+            }
+            _ => self.blocks[within.clone()].iter().map(|it| it[it.len() - 1].0).collect(),
+        };
+        if op.writes() {
+            for (number, history) in self.blocks[within].iter_mut().enumerate() {
+                history.push((self.stamp, false));
+                memory.buffer.put(number * BLOCK, &content(self.stamp));
+            }
+        }
+        self.asked[slot] = Some(Asked { request, memory, stamp: self.stamp, wanted });
+        Some(request)
+    }
+
+    /// From now on a block holds this or something later.
+    fn keep(&mut self, block: usize, stamp: u64) {
+        let history = &mut self.blocks[block];
+        if let Some(first) = history.iter().position(|(its, _)| *its == stamp) {
+            history.drain(..first);
+        }
+    }
+}
+
+impl RequestSource for Asker {
+    fn due(&self, _: u32) -> Option<Time> {
+        let asks = (self.left > 0 && self.asked.iter().any(Option::is_none)).then_some(self.next);
+        asks.into_iter().chain(self.order.as_ref().map(|(_, at)| *at)).min()
+    }
+
+    fn numbers(&self) -> u32 {
+        self.asked.len() as u32
+    }
+
+    fn ask(&mut self, now: Time, room: u32, hands: &mut Hands) -> Option<Input> {
+        if let Some((order, _)) = self.order.take_if(|(_, at)| *at <= now) {
+            hands.unit.order(&order).expect("it is fit");
+            self.is_done = false;
+            return None;
+        }
+        if self.stays && self.order.is_none() {
+            let is_whole = hands.unit.filling().is_empty() && hands.unit.lacking().is_empty();
+            let array = hands.unit.array_json().expect("an array");
+            self.is_done = is_whole && array["scrub"]["state"] != "running";
+        }
+        if room == 0 || now < self.next {
+            return None;
+        }
+        self.submission().map(Input::Submit)
+    }
+
+    fn memory(&mut self, id: RequestId, from: usize, bytes: usize) -> Option<Slice> {
+        let held = &self.asked[id.0 as usize].as_ref()?.memory;
+        Some(Slice { buffer: Rc::clone(&held.buffer), from, bytes })
+    }
+
+    fn renew_memory(&mut self, _: RequestId, _: &mut Pool) {}
+
+    fn on_end(&mut self, _: Time, id: RequestId, how: Ending, _: &mut Hands) {
+        let it = self.asked[id.0 as usize].take().expect("it was asked");
+        // After the power went nobody hears.
+        if self.power.borrow().off {
+            return;
+        }
+        assert_eq!(how, Ending::Finished, "{:?}", it.request);
+        self.finished += 1;
+        let within = it.request.at.start.0 as usize..it.request.at.end().0 as usize;
+        match it.request.op {
+            Op::Read => {
+                for (number, wanted) in it.wanted.iter().enumerate().filter(|(_, wanted)| **wanted != ANYTHING) {
+                    assert!(bytes_of(&it.memory, number) == content(*wanted), "{:?}: block {number}", it.request);
+                }
+            }
+            Op::Flush => it.wanted.iter().enumerate().for_each(|(block, stamp)| self.keep(block, *stamp)),
+            Op::Write { fua } => {
+                for block in within {
+                    let history = &mut self.blocks[block];
+                    history.iter_mut().filter(|(stamp, _)| *stamp == it.stamp).for_each(|(_, done)| *done = true);
+                    if fua {
+                        self.keep(block, it.stamp);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn is_over(&self) -> bool {
+        self.left == 0 && self.order.is_none() && (self.is_done || !self.stays)
+    }
+}

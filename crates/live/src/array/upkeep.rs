@@ -1,0 +1,590 @@
+//! What an array that is served asks for itself, behind its clients: the rebuild of a disk, and scrubbing.
+//!
+//! **It is asked of the core like anything else.** A rebuild is a row of `Op::Repair`, as in a simulation. Where the file has a
+//! workload of `kind = "rebuild"` (or `"scrub"`), that says how long requests are, how many at once, at what rate and of what class,
+//! and the scheduler decides what gives way. Where it has none, a request is asked for when no client has asked for anything for a
+//! while, and besides so often that it has a least part of the time, however many clients there are.
+//!
+//! **A disk is trusted as far as it was filled and flushed.** Every so often the array is flushed, and how far it had come by then is
+//! noted on the disk; after a power cut it goes on from there.
+
+use super::sweep::{Repaired, Sweep};
+use block::{BLOCK_BYTES, DiskId, Ending, Extent, Op, Qos, Span, Time};
+use sched::Mend;
+use sched::array::Geometry;
+use serde_json::{Value, json};
+use std::collections::VecDeque;
+
+/// Clients have been silent for so long: who asks again at once has done so.
+const SILENCE: Span = Span(1_000_000);
+/// What is behind its least part catches up on no more than this.
+const CATCH_UP: Span = Span(500_000_000);
+/// How often is noted how far a rebuild has come.
+const NOTED_EVERY: Span = Span(2_000_000_000);
+/// What could not be repaired is tried again after so long.
+const TRIED_AGAIN: Span = Span(10_000_000_000);
+/// Requests at once, at most: each has a number.
+pub(crate) const MOST_ERRANDS: u32 = 64;
+
+/// How an array is repaired while it is served.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RepairPace {
+    /// Blocks of a request, as far as rows can be cut.
+    pub blocks: u32,
+    /// Requests at once.
+    pub depth: u32,
+    /// The least time between two of them.
+    pub apart: Span,
+    /// The least part of the time it has, 0 to 1, and all that clients leave; nothing where the scheduler decides who gives way.
+    pub floor: Option<f64>,
+    /// How far a rebuild has come is noted no more often than this.
+    pub noted_every: Span,
+    /// What the requests are worth.
+    pub qos: Qos,
+}
+
+impl Default for RepairPace {
+    /// 1 MiB at a time, a tenth of the time, and all that clients leave.
+    fn default() -> RepairPace {
+        RepairPace {
+            blocks: 2048,
+            depth: 1,
+            apart: Span::ZERO,
+            floor: Some(0.1),
+            noted_every: NOTED_EVERY,
+            qos: Qos::default(),
+        }
+    }
+}
+
+/// What is changed of a pace while it is kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PaceChange {
+    /// The least part of the time.
+    pub floor: Option<f64>,
+    /// Requests a second at most; 0 for no cap.
+    pub rate: Option<f64>,
+}
+
+/// What a pass is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Aim {
+    Rebuild,
+    Scrub,
+}
+
+/// What clients have asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Clients {
+    /// Requests that have not ended.
+    pub outstanding: u32,
+    /// When the last of them ended.
+    pub silent_from: Time,
+}
+
+/// What is asked of the core.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Errand {
+    /// Its number: small, and no other's until it has ended.
+    pub number: u32,
+    /// What it does.
+    pub op: Op,
+    /// To which blocks of the array.
+    pub at: Extent,
+    /// What it is worth.
+    pub qos: Qos,
+}
+
+/// What is in flight, by number.
+#[derive(Clone, Copy, Debug)]
+struct FlyingErrand {
+    /// In which pass it was asked for.
+    pass: u64,
+    /// The part it stands for; of a flush nothing, but the rows it is of.
+    part: Option<(u64, u64)>,
+    rows: u64,
+    asked: Time,
+    /// Whether clients waited for nothing when it was asked for.
+    alone: bool,
+}
+
+/// What is to be noted on the disks, after a flush.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Durable {
+    /// So many rows of what is being filled are.
+    Rows(u64),
+    /// All of this disk is.
+    Disk(DiskId),
+}
+
+/// What came of a pass, so far or in the end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Findings {
+    /// Blocks that a disk did not bring, and that did not agree with the others; both are written anew.
+    unreadable: u64,
+    unlike: u64,
+}
+
+/// What an array is to ask for.
+pub struct Upkeep {
+    geometry: Geometry,
+    rebuild: RepairPace,
+    scrub: RepairPace,
+    /// The pass that is under way, what for, since when, and with which share it began.
+    sweep: Option<(Aim, Sweep)>,
+    began: Time,
+    began_at: f64,
+    pass: u64,
+    flying: Vec<Option<FlyingErrand>>,
+    /// Whether a scrub is to follow; what the last one found, when it ended.
+    scrub_wanted: bool,
+    findings: Findings,
+    scrubbed: Option<Time>,
+    /// When the last request was asked for, from when on it is behind its least part, and what one takes alone.
+    last: Option<Time>,
+    behind_from: Time,
+    alone: Option<Span>,
+    /// From when on what failed is tried again.
+    retry_at: Option<Time>,
+    /// Rows that are noted, and when they were.
+    noted: (u64, Time),
+    /// Disks that were filled, of which the others do not know yet; those of the flush in flight; from when on there may be one.
+    complete: Vec<DiskId>,
+    flushed: Vec<DiskId>,
+    flush_from: Time,
+    durable: VecDeque<Durable>,
+    now: Time,
+}
+
+impl Upkeep {
+    /// Of an array of which nothing is to be repaired.
+    #[must_use]
+    pub fn new(geometry: Geometry, rebuild: RepairPace, scrub: RepairPace) -> Upkeep {
+        Upkeep {
+            geometry,
+            rebuild,
+            scrub,
+            sweep: None,
+            began: Time::ZERO,
+            began_at: 0.0,
+            pass: 0,
+            flying: Vec::new(),
+            scrub_wanted: false,
+            findings: Findings::default(),
+            scrubbed: None,
+            last: None,
+            behind_from: Time::ZERO,
+            alone: None,
+            retry_at: None,
+            noted: (0, Time::ZERO),
+            complete: Vec::new(),
+            flushed: Vec::new(),
+            flush_from: Time::ZERO,
+            durable: VecDeque::new(),
+            now: Time::ZERO,
+        }
+    }
+
+    fn begin(&mut self, aim: Aim, from_row: u64) {
+        let pace = if aim == Aim::Rebuild { self.rebuild } else { self.scrub };
+        let sweep = Sweep::new(self.geometry, pace.blocks, from_row);
+        (self.began, self.began_at) = (self.now, sweep.share());
+        (self.noted, self.retry_at) = ((from_row, self.now), None);
+        self.sweep = Some((aim, sweep));
+        self.pass += 1;
+    }
+
+    /// A disk is to be filled, of which so many rows are; a scrub begins anew after it.
+    pub(crate) fn begin_rebuild(&mut self, disk: DiskId, filled: u64) {
+        self.forget(disk);
+        self.scrub_wanted |= self.aim() == Some(Aim::Scrub);
+        self.begin(Aim::Rebuild, filled);
+    }
+
+    /// A disk is not the one any more that was filled.
+    pub(crate) fn forget(&mut self, disk: DiskId) {
+        self.complete.retain(|complete| *complete != disk);
+        self.flushed.retain(|flushed| *flushed != disk);
+    }
+
+    /// Disks that were filled, of which the others do not know yet.
+    pub(crate) fn completed(&self) -> Vec<DiskId> {
+        self.complete.iter().chain(&self.flushed).copied().collect()
+    }
+
+    /// All is to be read and compared, once.
+    ///
+    /// # Errors
+    /// Where it is already.
+    pub(crate) fn begin_scrub(&mut self) -> Result<(), String> {
+        if self.scrub_wanted || self.aim() == Some(Aim::Scrub) {
+            return Err("the array is being scrubbed".into());
+        }
+        (self.findings, self.scrubbed) = (Findings::default(), None);
+        match self.aim() {
+            Some(Aim::Rebuild) => self.scrub_wanted = true,
+            _ => self.begin(Aim::Scrub, 0),
+        }
+        Ok(())
+    }
+
+    /// No more of it is read.
+    ///
+    /// # Errors
+    /// Where it is not being scrubbed.
+    pub(crate) fn stop_scrub(&mut self) -> Result<(), String> {
+        let scrubs = self.aim() == Some(Aim::Scrub);
+        if !std::mem::take(&mut self.scrub_wanted) && !scrubs {
+            return Err("the array is not being scrubbed".into());
+        }
+        if scrubs {
+            self.sweep = None;
+        }
+        Ok(())
+    }
+
+    /// Keeps another pace from now on.
+    pub(crate) fn change_pace(&mut self, change: PaceChange) {
+        for pace in [&mut self.rebuild, &mut self.scrub] {
+            pace.floor = change.floor.or(pace.floor);
+            if let Some(rate) = change.rate {
+                pace.apart = if rate > 0.0 { Span((1e9 / rate) as u64) } else { Span::ZERO };
+            }
+        }
+        // What was given before is no debt.
+        self.behind_from = self.behind_from.min(self.now);
+    }
+
+    /// What the pass under way is for.
+    pub(crate) fn aim(&self) -> Option<Aim> {
+        self.sweep.as_ref().map(|(aim, _)| *aim)
+    }
+
+    fn pace(&self) -> RepairPace {
+        if self.aim() == Some(Aim::Scrub) { self.scrub } else { self.rebuild }
+    }
+
+    fn count_flying(&self) -> usize {
+        self.flying.iter().flatten().count()
+    }
+
+    /// From when on something is to be noted on the disks, for which they have to be flushed first.
+    fn flush_due(&self) -> Option<Time> {
+        if self.flying.iter().flatten().any(|errand| errand.part.is_none()) {
+            return None;
+        }
+        let more = match &self.sweep {
+            Some((Aim::Rebuild, sweep)) if sweep.rows() > self.noted.0 => Some(self.noted.1 + self.rebuild.noted_every),
+            _ => None,
+        };
+        let at = if self.complete.is_empty() { more } else { Some(Time::ZERO) };
+        at.map(|at| at.max(self.flush_from))
+    }
+
+    /// When something may be asked for; nothing where that depends on what is in flight.
+    pub(crate) fn due(&self, clients: Clients) -> Option<Time> {
+        let repair = self.repair_due(clients);
+        [self.flush_due(), repair].into_iter().flatten().min()
+    }
+
+    fn repair_due(&self, clients: Clients) -> Option<Time> {
+        let (_, sweep) = self.sweep.as_ref()?;
+        let pace = self.pace();
+        if self.count_flying() >= pace.depth.min(MOST_ERRANDS) as usize {
+            return None;
+        }
+        if !sweep.has_more() {
+            return self.retry_at.filter(|_| sweep.failed() > 0);
+        }
+        let paced = self.last.map_or(Time::ZERO, |last| last + pace.apart);
+        let allowed = match pace.floor {
+            None => Time::ZERO,
+            Some(_) if clients.outstanding == 0 => self.behind_from.min(clients.silent_from + SILENCE),
+            Some(floor) if floor > 0.0 => self.behind_from,
+            Some(_) => return None,
+        };
+        Some(paced.max(allowed))
+    }
+
+    /// What is asked for now, if anything is.
+    pub(crate) fn take(&mut self, now: Time, clients: Clients) -> Option<Errand> {
+        self.now = now;
+        let qos = self.pace().qos;
+        if self.flush_due().is_some_and(|at| at <= now) {
+            let rows = match &self.sweep {
+                Some((Aim::Rebuild, sweep)) => sweep.rows(),
+                _ => 0,
+            };
+            self.flushed = std::mem::take(&mut self.complete);
+            let number = self.fly(now, None, rows, clients);
+            return Some(Errand { number, op: Op::Flush, at: Extent::default(), qos });
+        }
+        if self.repair_due(clients)? > now {
+            return None;
+        }
+        let (_, sweep) = self.sweep.as_mut()?;
+        if !sweep.has_more() {
+            sweep.retry();
+            self.retry_at = None;
+        }
+        let (at, part) = sweep.take()?;
+        self.last = Some(now);
+        let number = self.fly(now, Some(part), 0, clients);
+        Some(Errand { number, op: Op::Repair, at, qos })
+    }
+
+    fn fly(&mut self, now: Time, part: Option<(u64, u64)>, rows: u64, clients: Clients) -> u32 {
+        let alone = clients.outstanding == 0;
+        let errand = Some(FlyingErrand { pass: self.pass, part, rows, asked: now, alone });
+        let free = self.flying.iter().position(Option::is_none);
+        match free {
+            Some(number) => self.flying[number] = errand,
+            None => self.flying.push(errand),
+        }
+        free.unwrap_or(self.flying.len() - 1) as u32
+    }
+
+    /// What was asked for has ended.
+    pub(crate) fn end(&mut self, now: Time, number: u32, how: Ending) {
+        self.now = now;
+        let Some(errand) = self.flying.get_mut(number as usize).and_then(Option::take) else { return };
+        self.charge(now, &errand);
+        match errand.part {
+            None => self.end_flush(now, &errand, how),
+            Some(part) if errand.pass == self.pass => {
+                let repaired = if how == Ending::Finished { Repaired::Yes } else { Repaired::No };
+                self.sweep.iter_mut().for_each(|(_, sweep)| sweep.end(part, repaired));
+                if repaired == Repaired::No {
+                    self.retry_at = Some(now + TRIED_AGAIN);
+                }
+            }
+            Some(_) => {}
+        }
+        // What a scrub cannot repair is not tried again.
+        let idle = self.count_flying() == 0;
+        let is_over = |(aim, sweep): &(Aim, Sweep)| *aim == Aim::Scrub && !sweep.has_more() && idle;
+        if self.sweep.as_ref().is_some_and(is_over) {
+            self.sweep = None;
+            self.scrubbed = Some(now);
+        }
+    }
+
+    fn end_flush(&mut self, now: Time, errand: &FlyingErrand, how: Ending) {
+        let flushed = std::mem::take(&mut self.flushed);
+        if how != Ending::Finished {
+            self.complete.extend(flushed);
+            self.flush_from = now + TRIED_AGAIN;
+            return;
+        }
+        self.durable.extend(flushed.into_iter().map(Durable::Disk));
+        if errand.pass == self.pass && errand.rows > self.noted.0 {
+            self.noted = (errand.rows, now);
+            self.durable.push_back(Durable::Rows(errand.rows));
+        }
+    }
+
+    /// What a request has taken counts against its least part: where others were served meanwhile, what one takes alone.
+    fn charge(&mut self, now: Time, errand: &FlyingErrand) {
+        let took = now.since(errand.asked);
+        if errand.alone && errand.part.is_some() {
+            self.alone = Some(self.alone.map_or(took, |alone| Span((alone.0 * 7 + took.0) / 8)));
+        }
+        let Some(floor) = self.pace().floor.filter(|floor| *floor > 0.0) else { return };
+        let cost = self.alone.map_or(took, |alone| alone.min(took));
+        let from = self.behind_from.max(Time(now.0.saturating_sub(CATCH_UP.0)));
+        self.behind_from = from + Span((cost.0 as f64 / floor) as u64);
+    }
+
+    /// A disk that was being filled holds what it should, though maybe not on its medium.
+    pub(crate) fn note_complete(&mut self, disk: DiskId) {
+        self.complete.push(disk);
+    }
+
+    /// So many blocks of a disk are written anew.
+    pub(crate) fn note_mend(&mut self, blocks: u32, why: Mend) {
+        match why {
+            Mend::Unreadable => self.findings.unreadable += u64::from(blocks),
+            Mend::Unlike => self.findings.unlike += u64::from(blocks),
+        }
+    }
+
+    /// What is to be noted on the disks: it is on them.
+    pub(crate) fn next_durable(&mut self) -> Option<Durable> {
+        self.durable.pop_front()
+    }
+
+    /// No disk is being filled any more: what waits for that begins.
+    pub(crate) fn end_rebuild(&mut self) {
+        if self.aim() == Some(Aim::Rebuild) {
+            self.sweep = None;
+        }
+        if self.sweep.is_none() && std::mem::take(&mut self.scrub_wanted) {
+            self.begin(Aim::Scrub, 0);
+        }
+    }
+
+    /// The pass under way, or the last scrub, as JSON for programs.
+    pub(crate) fn json(&self) -> (Value, Value) {
+        let pass = |wanted: Aim| {
+            let (_, sweep) = self.sweep.as_ref().filter(|(aim, _)| *aim == wanted)?;
+            let share = sweep.share();
+            let took = self.now.since(self.began).as_secs().max(1e-9);
+            let all = self.bytes_of(wanted) as f64;
+            let pace = (share - self.began_at).max(0.0) * all / took;
+            let left = if pace > 0.0 { json!((1.0 - share) * all / pace) } else { Value::Null };
+            Some(json!({ "done": share, "mb_s": pace / 1e6, "seconds_left": left, "not_repaired": sweep.failed() }))
+        };
+        let rebuild = pass(Aim::Rebuild).unwrap_or(Value::Null);
+        let Findings { unreadable, unlike } = self.findings;
+        let state = match (self.aim(), self.scrubbed) {
+            (Some(Aim::Scrub), _) => "running",
+            _ if self.scrub_wanted => "waits for the rebuild",
+            (_, Some(_)) => "done",
+            _ => "none",
+        };
+        let mut scrub = pass(Aim::Scrub).unwrap_or_else(|| json!({}));
+        scrub["state"] = json!(state);
+        scrub["unreadable_blocks"] = json!(unreadable);
+        scrub["unlike_blocks"] = json!(unlike);
+        (rebuild, scrub)
+    }
+
+    /// What a pass moves: of a rebuild what is written to one disk, of a scrub what is read of all.
+    fn bytes_of(&self, aim: Aim) -> u64 {
+        let disk = self.geometry.rows() * u64::from(self.geometry.unit()) * BLOCK_BYTES;
+        if aim == Aim::Rebuild { disk } else { disk * u64::from(self.geometry.disks()) }
+    }
+
+    /// A pass in a line for users; nothing where there is none.
+    pub(crate) fn text(&self) -> String {
+        let (rebuild, scrub) = self.json();
+        let mut text = String::new();
+        if !rebuild.is_null() {
+            text += &format!("rebuilding: {}\n", tell(&rebuild));
+        }
+        let (unlike, unreadable) = (&scrub["unlike_blocks"], &scrub["unreadable_blocks"]);
+        let found = format!("{unlike} blocks did not agree, {unreadable} could not be read; all were written anew");
+        match scrub["state"].as_str() {
+            Some("running") => text += &format!("scrubbing: {}; {found}\n", tell(&scrub)),
+            Some("done") => text += &format!("scrubbed: {found}\n"),
+            Some("waits for the rebuild") => text += "a scrub waits for the rebuild\n",
+            _ => {}
+        }
+        text
+    }
+}
+
+fn tell(pass: &Value) -> String {
+    let number = |key: &str| pass[key].as_f64();
+    let left = number("seconds_left").map_or_else(
+        || "how long it takes is not known yet".to_owned(),
+        |left| format!("{} to go", block::units::show_long(Span((left * 1e9) as u64))),
+    );
+    let lost = match pass["not_repaired"].as_u64() {
+        Some(0) | None => String::new(),
+        Some(parts) => format!("; {parts} parts could not be repaired and are tried again"),
+    };
+    let share = 100.0 * number("done").unwrap_or(0.0);
+    format!("{share:.1} %, {:.1} MB/s, {left}{lost}", number("mb_s").unwrap_or(0.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sched::array::Level;
+
+    const MS: u64 = 1_000_000;
+
+    fn upkeep(rebuild: RepairPace) -> Upkeep {
+        let geometry = Geometry::new(Level::Parity, 3, 8, 8 * 400).expect("a geometry");
+        let mut upkeep = Upkeep::new(geometry, rebuild, RepairPace::default());
+        upkeep.begin_rebuild(DiskId(1), 0);
+        upkeep
+    }
+
+    /// Requests that are asked for in a second, each of which takes so long, beside clients who are there or not.
+    fn count(upkeep: &mut Upkeep, took: u64, clients: Clients) -> u32 {
+        let (mut count, mut now) = (0, upkeep.now);
+        let end = now + Span(1000 * MS);
+        while now < end {
+            match upkeep.take(now, clients) {
+                Some(errand) => {
+                    count += u32::from(errand.op == Op::Repair);
+                    now += Span(took * MS);
+                    upkeep.end(now, errand.number, Ending::Finished);
+                }
+                None => now = upkeep.due(clients).expect("there is more").max(now + Span(MS / 10)),
+            }
+        }
+        count
+    }
+
+    #[test]
+    fn clients_who_ask_leave_it_its_floor_and_those_who_do_not_all() {
+        let pace = RepairPace { blocks: 16, ..RepairPace::default() };
+        let (busy, silent) =
+            (Clients { outstanding: 3, silent_from: Time::ZERO }, Clients { outstanding: 0, silent_from: Time::ZERO });
+        assert!((95..=101).contains(&count(&mut upkeep(pace), 10, silent)));
+        let beside = count(&mut upkeep(pace), 10, busy);
+        assert!((9..=16).contains(&beside), "a tenth of the time: {beside}");
+        let half = count(&mut upkeep(RepairPace { floor: Some(0.5), ..pace }), 10, busy);
+        assert!((48..=76).contains(&half), "half of the time: {half}");
+        assert_eq!(upkeep(RepairPace { floor: Some(0.0), ..pace }).take(Time(MS), busy), None);
+        let all = count(&mut upkeep(RepairPace { floor: None, ..pace }), 10, busy);
+        assert!((95..=101).contains(&all), "the scheduler decides: {all}");
+        let capped = count(&mut upkeep(RepairPace { apart: Span(50 * MS), ..pace }), 10, silent);
+        assert!((19..=21).contains(&capped), "{capped}");
+        // Who asked a moment ago may ask again.
+        let just = Clients { outstanding: 0, silent_from: Time(700 * MS) };
+        let mut late = upkeep(pace);
+        late.behind_from = Time(900 * MS);
+        assert_eq!((late.take(Time(700 * MS), just), late.due(just)), (None, Some(Time(700 * MS) + SILENCE)));
+        assert!(late.take(Time(701 * MS), just).is_some());
+    }
+
+    #[test]
+    fn a_pace_that_is_changed_holds_at_once() {
+        let busy = Clients { outstanding: 1, silent_from: Time::ZERO };
+        let mut upkeep = upkeep(RepairPace { blocks: 16, ..RepairPace::default() });
+        let before = count(&mut upkeep, 10, busy);
+        upkeep.change_pace(PaceChange { floor: Some(1.0), rate: None });
+        assert!(count(&mut upkeep, 10, busy) > 4 * before);
+        upkeep.change_pace(PaceChange { floor: None, rate: Some(4.0) });
+        upkeep.begin_rebuild(DiskId(1), 0);
+        assert!(count(&mut upkeep, 10, busy) <= 5);
+    }
+
+    /// What is noted was flushed before, and is of the disk that is there.
+    #[test]
+    fn how_far_it_has_come_is_noted_after_a_flush_alone() {
+        let pace = RepairPace { blocks: 16, floor: None, noted_every: Span(MS), ..RepairPace::default() };
+        let clients = Clients { outstanding: 0, silent_from: Time::ZERO };
+        let mut upkeep = upkeep(pace);
+        let first = upkeep.take(Time(MS), clients).expect("a repair");
+        upkeep.end(Time(2 * MS), first.number, Ending::Finished);
+        assert_eq!(upkeep.next_durable(), None);
+        let flush = upkeep.take(Time(4 * MS), clients).expect("a flush");
+        assert_eq!((flush.op, upkeep.next_durable()), (Op::Flush, None));
+        upkeep.end(Time(5 * MS), flush.number, Ending::Failed(5));
+        assert_eq!(upkeep.next_durable(), None, "nothing was flushed");
+        let later = Time(6 * MS) + TRIED_AGAIN;
+        let flush = upkeep.take(later, clients).expect("a flush");
+        assert_eq!(flush.op, Op::Flush);
+        // Another disk takes the place meanwhile.
+        upkeep.begin_rebuild(DiskId(1), 0);
+        upkeep.end(later, flush.number, Ending::Finished);
+        assert_eq!(upkeep.next_durable(), None, "it was of the one before");
+        // So is what was asked for before, though it ends now.
+        let old = upkeep.take(later, clients).expect("a repair");
+        upkeep.begin_rebuild(DiskId(2), 0);
+        upkeep.end(later, old.number, Ending::Finished);
+        assert_eq!(upkeep.sweep.as_ref().map(|(_, sweep)| sweep.rows()), Some(0));
+        let mut whole = Upkeep::new(upkeep.geometry, pace, pace);
+        whole.begin_rebuild(DiskId(1), 0);
+        whole.note_complete(DiskId(1));
+        let flush = whole.take(later, clients).expect("a flush");
+        assert_eq!((flush.op, whole.completed()), (Op::Flush, vec![DiskId(1)]));
+        whole.end(later, flush.number, Ending::Finished);
+        assert_eq!((whole.next_durable(), whole.completed()), (Some(Durable::Disk(DiskId(1))), vec![]));
+    }
+}

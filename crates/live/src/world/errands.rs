@@ -1,0 +1,140 @@
+//! What an array asks for itself, beside what the source asks; and how one disk of it takes the place of another.
+//!
+//! Its requests have numbers above all that the source gives its own, so that neither is told of the other's.
+
+use super::{LiveWorld, RequestSource, copy_of};
+use crate::array::{Clients, MOST_ERRANDS, is_same};
+use crate::kernel::Kernel;
+use block::errno::EIO;
+use block::{DiskId, Ending, Outcome, Place, Request, RequestId, Tag, Time};
+use load::requests;
+use sched::{Health, Input, Likeness};
+
+/// What of the requests outstanding is the array's own.
+#[derive(Default)]
+pub(super) struct Errands {
+    outstanding: u32,
+    /// When the last request of the source ended.
+    silent_from: Time,
+}
+
+impl<S: RequestSource, K: Kernel> LiveWorld<S, K> {
+    fn clients(&self) -> Clients {
+        Clients { outstanding: self.outstanding - self.errands.outstanding, silent_from: self.errands.silent_from }
+    }
+
+    /// The number of an errand, where a request is one.
+    fn errand_number(&self, id: RequestId) -> Option<u32> {
+        let number = id.0.checked_sub(self.source.numbers())?;
+        (number < MOST_ERRANDS).then_some(number)
+    }
+
+    /// Whether a request is the source's.
+    pub(super) fn is_asked(&self, id: RequestId) -> bool {
+        self.first.len() == 1 || self.errand_number(id).is_none()
+    }
+
+    /// Nobody waits any longer for a disk that hangs: what it has counts as failed, and it gets nothing more.
+    pub(super) fn abandon(&mut self, now: Time, disk: DiskId) {
+        self.deaf[usize::from(disk.0)] = true;
+        self.news.push_back(Input::Disk(disk, Health::Failed));
+        let first = self.first[usize::from(disk.0)];
+        for tag in self.tags_of(disk.0.into()) {
+            if std::mem::replace(&mut self.issued[tag], Time::NEVER) == Time::NEVER {
+                continue;
+            }
+            self.abandoned[tag] = true;
+            match self.reads[tag].take() {
+                Some((Place::Request(id, _), _)) => self.source.renew_memory(id, &mut self.pool),
+                Some((Place::Frame(frame, _), _)) => {
+                    let held = self.frames[frame.0 as usize].take();
+                    self.frames[frame.0 as usize] = Some(copy_of(held, &mut self.pool, 0));
+                }
+                _ => {}
+            }
+            self.payers[tag] = (None, None);
+            if let Some(ledger) = &mut self.ledger {
+                ledger.end_command(now, disk, Tag(tag as u32 - first), requests::parts([]));
+            }
+            self.news.push_back(Input::Done(disk, Tag(tag as u32 - first), now, Outcome::Failed(EIO)));
+        }
+    }
+
+    /// What the array asks for now, or what becomes of a disk of it.
+    pub(super) fn errand(&mut self, now: Time, room: u32) -> Option<Input> {
+        if self.first.len() == 1 {
+            return None;
+        }
+        if let Some(disk) = self.unit.next_change() {
+            // What it still has counts as failed; then the other is there.
+            self.abandon(now, disk);
+            self.news.push_back(Input::Disk(disk, Health::Replaced));
+            return self.news.pop_front().map(|input| self.heed(input));
+        }
+        if room == 0 || self.source.is_over() {
+            return None;
+        }
+        let errand = self.unit.next_errand(now, self.clients())?;
+        self.last = if self.outstanding == 0 { now } else { self.last };
+        (self.outstanding, self.errands.outstanding) = (self.outstanding + 1, self.errands.outstanding + 1);
+        let id = RequestId(self.source.numbers() + errand.number);
+        Some(Input::Submit(Request { id, op: errand.op, at: errand.at, qos: errand.qos }))
+    }
+
+    /// When it asks for more.
+    pub(super) fn errand_due(&self, room: u32) -> Option<Time> {
+        let asks = self.first.len() > 1 && room > 0 && !self.source.is_over();
+        asks.then(|| self.unit.errand_due(self.clients())).flatten()
+    }
+
+    /// A request has ended: whether it was an errand.
+    pub(super) fn end_errand(&mut self, now: Time, id: RequestId, how: Ending) -> bool {
+        if self.first.len() == 1 {
+            return false;
+        }
+        let Some(number) = self.errand_number(id) else {
+            self.errands.silent_from = now;
+            return false;
+        };
+        self.errands.outstanding -= 1;
+        self.unit.end_errand(now, number, how);
+        self.hear_refusals();
+        true
+    }
+
+    /// Whether two places hold the same.
+    pub(super) fn compare(&mut self, one: Place, other: Place, blocks: u32) -> Likeness {
+        let alike = match (self.memory(one, blocks), self.memory(other, blocks)) {
+            (Some(one), Some(other)) => is_same(&one, &other),
+            _ => false,
+        };
+        if alike { Likeness::Alike } else { Likeness::Unlike }
+    }
+
+    /// News of a disk whose place another takes: it does so now, when nothing of the one before is awaited any more.
+    pub(super) fn heed(&mut self, input: Input) -> Input {
+        let Input::Disk(disk, Health::Replaced) = input else { return input };
+        if !self.unit.change_disk(disk) {
+            return Input::Disk(disk, Health::Failed);
+        }
+        let at = usize::from(disk.0);
+        self.deaf[at] = false;
+        let tags = self.tags_of(at);
+        self.abandoned[tags].fill(false);
+        if !self.lacking.contains(&disk) {
+            self.lacking.push(disk);
+        }
+        if self.hangs.take_if(|hung| *hung == disk).is_some() {
+            self.source.recover();
+        }
+        self.hear_refusals();
+        input
+    }
+}
+
+/// What a core is told of an array's disks at the beginning.
+pub(super) fn first_news(lacking: Vec<DiskId>, filling: &[(DiskId, u64)]) -> impl Iterator<Item = Input> {
+    let filled = filling.iter().map(|(disk, until)| Input::Disk(*disk, Health::Filled(*until)));
+    let filled: Vec<Input> = filled.collect();
+    lacking.into_iter().map(|disk| Input::Disk(disk, Health::Failed)).chain(filled)
+}
