@@ -1,0 +1,119 @@
+//! A disk takes the place of another that has commands in flight.
+
+use super::*;
+use crate::array::{Lacking, create, inspect};
+use crate::unit::Ram;
+use crate::{Clock, Host, Unwritten};
+use block::{Extent, Place, Verb};
+use load::experiment::IoBackend;
+use sched::array::Level;
+
+const DISK: u64 = crate::array::BEFORE + 64 + BEHIND;
+
+/// A kernel that keeps by which numbers it was asked.
+struct Asked(Host, Vec<u32>);
+
+impl Kernel for Asked {
+    fn now(&self) -> Time {
+        self.0.now()
+    }
+
+    fn push(&mut self, _: &Rc<OwnedFd>, token: RingToken, _: RingOp) -> io::Result<()> {
+        if let RingToken::Unit(number) = token {
+            self.1.push(number);
+        }
+        Ok(())
+    }
+
+    fn take(&mut self) -> Option<(RingToken, i32)> {
+        None
+    }
+
+    fn sleep(&mut self, _: Option<Time>) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn send(&mut self, _: &OwnedFd, _: &[Slice]) -> usize {
+        0
+    }
+
+    fn shut(&mut self, _: &OwnedFd) {}
+}
+
+/// Memory of which the kernel is asked all the same.
+struct Slow {
+    ram: Ram,
+    socket: Rc<OwnedFd>,
+    done: VecDeque<Tag>,
+}
+
+impl Slow {
+    fn boxed() -> Box<dyn LiveDevice> {
+        let (socket, _) = std::os::unix::net::UnixStream::pair().expect("sockets");
+        Box::new(Slow { ram: Ram::new(DISK, Unwritten::Zeros), socket: Rc::new(socket.into()), done: VecDeque::new() })
+    }
+}
+
+impl LiveDevice for Slow {
+    fn caps(&self) -> Caps {
+        Caps { depth: 4, ..self.ram.caps() }
+    }
+
+    fn issue(
+        &mut self,
+        _: Time,
+        tag: Tag,
+        _: &Command,
+        memory: Option<Slice>,
+        kernel: &mut dyn Kernel,
+    ) -> io::Result<()> {
+        let memory = memory.unwrap_or_else(|| Slice::new(512));
+        kernel.push(&Rc::clone(&self.socket), RingToken::Unit(tag.0), RingOp::Read(memory, 0))
+    }
+
+    fn on_completion(&mut self, _: Time, tag: Tag, _: i32, _: &mut dyn Kernel) -> io::Result<()> {
+        self.done.push_back(tag);
+        Ok(())
+    }
+
+    fn next_completion(&mut self, now: Time) -> Option<Done> {
+        self.done.pop_front().map(|tag| Done::now(now, tag, Outcome::Ok))
+    }
+
+    fn peek(&mut self, at: Extent, into: &Slice) -> bool {
+        self.ram.peek(at, into)
+    }
+
+    fn store(&mut self, at: Extent, from: &Slice) -> io::Result<()> {
+        self.ram.poke(at, from);
+        Ok(())
+    }
+}
+
+#[test]
+fn what_a_disk_has_in_flight_is_not_taken_for_that_of_the_one_after_it() {
+    let geometry = Geometry::within(Level::Parity, 3, 8, DISK, (crate::array::BEFORE, BEHIND)).expect("a geometry");
+    let mut units: Vec<_> = (0..3).map(|_| Slow::boxed()).collect();
+    create(&mut units, geometry).expect("an array");
+    let mut opened: Vec<_> = units.into_iter().map(Ok).collect();
+    let status = inspect(&mut opened, &geometry);
+    assert_eq!(status.admit(&geometry, Lacking::Refused), Ok(()));
+    let opener: MemberOpener = Box::new(|_, _| Ok(Slow::boxed()));
+    let members = Members::new(geometry, opened.into_iter().flatten().collect());
+    let mut members = members.repairing([RepairPace::default(); 2], Some(opener)).noting(ArrayNotes::new(&status));
+    let mut kernel = Asked(Host::new(Clock::new(1.0), IoBackend::Threads).expect("a host"), Vec::new());
+    let (disk, tag) = (DiskId(1), Tag(4 + 2));
+    let read = Command { verb: Verb::Read, at: Extent::new(crate::array::BEFORE, 1), place: Place::Nowhere };
+    members.issue(Time(1), tag, &read, None, &mut kernel).expect("issued");
+    members.order(&ArrayOrder::Replace(disk, "a".into(), Former::Kept)).expect("it is fit");
+    assert_eq!(members.next_change(), Some(disk));
+    members.give_up(disk);
+    assert!(members.change_disk(disk) && members.filling() == [(disk, crate::array::BEFORE)]);
+    members.issue(Time(2), tag, &read, None, &mut kernel).expect("issued");
+    let [before, after] = kernel.1[..] else { panic!("{:?}", kernel.1) };
+    assert_ne!(before, after);
+    members.on_completion(Time(3), Tag(before), 512, &mut kernel).expect("taken");
+    assert_eq!(members.next_completion(Time(3)), None, "it comes back to nobody");
+    members.on_completion(Time(4), Tag(after), 512, &mut kernel).expect("taken");
+    assert_eq!(members.next_completion(Time(4)).map(|done| done.tag), Some(tag));
+}
