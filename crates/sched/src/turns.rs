@@ -37,6 +37,8 @@ const OWED: f64 = 3.0;
 const SCARCE: f64 = 0.05;
 /// With so much more left it is as short as that.
 const AMPLE: f64 = 0.1;
+/// It is no shorter than this, where others are not: the way is to be worth it.
+const SHORTEST: Span = Span(80_000_000);
 /// The longest that a class is waited for, and how many times what it takes to come back that must be.
 const LONGEST_WAIT: Span = Span(2_000_000);
 const WAITS: u64 = 2;
@@ -360,7 +362,8 @@ impl Turns {
     /// How long a turn for a floor lasts.
     fn owed_slice(&self, class: u8) -> Span {
         let ample = ((1.0 - self.blank.promised() - SCARCE) / AMPLE).clamp(0.0, 1.0);
-        Span((self.rules.slice(class).0 as f64 / (1.0 + (OWED - 1.0) * ample)) as u64)
+        let slice = self.rules.slice(class);
+        Span((slice.0 as f64 / (1.0 + (OWED - 1.0) * ample)) as u64).max(SHORTEST.min(slice))
     }
 
     /// How long a turn lasts. What is owed to a floor keeps others waiting for no longer than need be.
