@@ -23,6 +23,13 @@ fn agrees(plan: &LayoutPlan) -> Result<(), TestCaseError> {
             let expected = (sector.zone, sector.cylinder, sector.head, sector.sector, sector.remapped);
             prop_assert_eq!(got, expected, "block {} of {:?}", lbn, sector);
             prop_assert!(plans::apart(spot.angle, sector.angle) < 1e-9, "{sector:?}: {}", spot.angle);
+            for n in [1, layout.heads() - 1, layout.heads()] {
+                let Some(first) = layout.beneath(Lbn(lbn), n) else { continue };
+                let there = layout.locate(first);
+                let expected = (spot.track.cylinder, (spot.track.head + n) % layout.heads(), 0);
+                prop_assert_eq!((there.track.cylinder, there.track.head, there.sector), expected, "{} heads on", n);
+                prop_assert!(n < layout.heads() && !spot.remapped);
+            }
             let mut run = list[i..].windows(2).take_while(|pair| {
                 let [a, b] = pair else { return false };
                 let on = (a.zone, a.track, a.physical + 1) == (b.zone, b.track, b.physical);
@@ -242,4 +249,19 @@ fn zones_past_the_capacity_are_no_zones() {
     assert_eq!(layout.zone_blocks(1), (Lbn(2_000), Lbn(2_049)));
     assert_eq!(layout.locate(Lbn(2_000)).left, 50);
     assert_eq!(layout.track_bounds(Lbn(2_049)), (Lbn(2_000), Lbn(2_050)));
+}
+
+#[test]
+fn the_tracks_beneath_one_are_found_on_drives_of_every_order() {
+    for model in ["nl20", "atlas10k", "st318437lw"] {
+        let layout = disk::catalogue::find(model).unwrap().sheet.mechanics.layout.clone();
+        let places = (0..1000).map(|i| Lbn(layout.blocks() / 1000 * i));
+        let found = places.filter(|lbn| {
+            let spot = layout.locate(*lbn);
+            layout.beneath(*lbn, 1).map(|first| layout.locate(first).track).is_some_and(|there| {
+                (there.cylinder, there.head) == (spot.track.cylinder, (spot.track.head + 1) % layout.heads())
+            })
+        });
+        assert!(found.count() >= 990, "{model}");
+    }
 }

@@ -272,6 +272,12 @@ impl Meter {
         scan.is_done()
     }
 
+    /// How far its scan has come, if there is one.
+    #[must_use]
+    pub fn scan(&self) -> Option<&ScanProgress> {
+        self.classes.iter().find_map(|class| class.scan.as_deref())
+    }
+
     /// What a reader must know of scans.
     pub fn scan_notes(&self) -> impl Iterator<Item = String> {
         self.classes.iter().filter_map(|class| Some(class.scan.as_ref()?.note(&class.name)))

@@ -85,6 +85,13 @@ impl ScanProgress {
         self.left as f64 / self.all.max(1) as f64
     }
 
+    /// How long it took until such a share of it was read, to a 256th of it; nothing where that was not reached yet.
+    #[must_use]
+    pub fn time_until(&self, share: f64) -> Option<Span> {
+        let left = (self.all as f64 * (1.0 - share)) as u64;
+        self.seen.iter().find(|(_, less)| *less <= left).map(|(at, _)| at.since(self.began))
+    }
+
     /// Blocks that could not be read.
     #[must_use]
     pub fn unreadable(&self) -> u64 {
@@ -245,6 +252,8 @@ mod tests {
         assert_eq!((told.source_mb_s, told.idle_mb_s), (30.0 * 512.0 / 2e6, 10.0 * 512.0 / 2e6));
         assert_eq!((told.left_fraction, told.unreadable_blocks), (0.25, 25));
         add(&mut scan, second(9), Extent::new(75, 25), Found::Idle);
+        assert_eq!(scan.time_until(0.5), Some(Span(3_000_000_000)));
+        assert_eq!([0.0, 1.0].map(|share| scan.time_until(share)), [Some(Span::ZERO), Some(Span(9_000_000_000))]);
         assert!(scan.is_done() && scan.note("s").contains("all of it was read after 9.0 s"), "{}", scan.note("s"));
     }
 }

@@ -6,7 +6,7 @@ use crate::bills::{Bill, Cause};
 use crate::board::{Board, Errand};
 use crate::event::Action;
 use crate::predict::Predictor;
-use block::{Command, Extent, Place, Span, Time, Verb};
+use block::{Command, Direction, Extent, Place, Span, Time, Verb};
 
 impl<P: Predictor> Board<P> {
     /// Says who pays for a command that is about to be issued, and keeps that where classes have shares.
@@ -25,6 +25,16 @@ impl<P: Predictor> Board<P> {
             *paying = Some((bill, now));
         }
         out.push(Action::Bill(bill));
+    }
+
+    /// Where a turn for a floor that is owed may wait for a shorter way, whether it does.
+    #[inline(never)]
+    pub(crate) fn weigh_entry(&mut self, now: Time) {
+        let Some(turns) = &mut self.queue.turns else { return };
+        let Some(next) = turns.find_entry().filter(|next| next.0 < self.caps.blocks) else { return };
+        let at = Extent { start: next, blocks: 1 };
+        let way = self.belief.approach(now, at, self.belief.spot(at), Direction::Read);
+        turns.weigh_entry(way.map_or(Span::ZERO, |way| way.travel + way.wait));
     }
 
     /// Has the device write back what a class has in its buffer, where that is due before another class has its turn. Says
@@ -52,6 +62,9 @@ impl<P: Predictor> Board<P> {
         let several = self.in_flight() > 0;
         let (Some((bill, issued)), Some(turns)) = (paying, &mut self.queue.turns) else { return };
         let took = happened.since(issued.max(since));
+        if command.verb.transfers() && bill.cause != Cause::Slack {
+            turns.note_place(bill.class, command.at.end());
+        }
         if command.verb == Verb::Flush && command.place == Place::Nowhere {
             return turns.bill_drain(bill.class, took);
         }

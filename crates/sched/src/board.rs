@@ -202,6 +202,9 @@ impl<P: Predictor> Board<P> {
     /// The next job by rank and policy, which is no longer held.
     #[inline(always)]
     pub(crate) fn take<const PLAIN: bool>(&mut self, now: Time) -> Option<JobId> {
+        if !PLAIN && self.queue.turns.is_some() {
+            self.weigh_entry(now);
+        }
         let taken = self.queue.take::<PLAIN>(&self.rules, now, &self.jobs, &self.belief);
         self.decisions += u64::from(taken.is_some());
         taken
@@ -298,7 +301,7 @@ impl<P: Predictor> Board<P> {
             JobState::Held(blocker) => overlap::let_go(id, blocker, job.next_held, &mut self.jobs),
             JobState::Queued if job.op == Op::Flush => self.flushes.retain(|flush| *flush != id),
             JobState::Queued => self.dequeue(id, job),
-            JobState::Wanted => self.unwant(id, job),
+            JobState::Wanted => self.unwant(job),
             JobState::Serving => {}
         }
     }

@@ -6,7 +6,10 @@ use crate::board::{Board, Errand};
 use crate::event::Action;
 use crate::job::JobState;
 use crate::predict::Predictor;
-use block::{Command, Extent, Op, Outcome, Place, Time, Verb};
+use block::{Command, Extent, Op, Outcome, Place, Span, Time, Verb};
+
+/// Revolutions of a turn for the floor of what is wanted in any order.
+const BRIEF: u64 = 2;
 
 impl<P: Predictor> Board<P> {
     /// Gives the device a read of what is wanted in any order.
@@ -76,7 +79,7 @@ impl<P: Predictor> Board<P> {
         if free.wanted_blocks().is_empty() {
             turns.end_work();
         } else {
-            turns.begin_work(free.payer().0);
+            turns.begin_work(free.payer().0, Span(self.belief.turn().0.saturating_mul(BRIEF)));
         }
     }
 

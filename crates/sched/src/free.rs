@@ -9,21 +9,27 @@
 
 use crate::bills::Cause;
 use crate::event::{Action, Found};
-use crate::predict::{Goal, Predictor};
+use crate::predict::{Goal, Passing, Predictor};
 use crate::punctual::{Arrival, Punctuality};
 use crate::wanted::Wanted;
 use crate::whenever::Whenever;
 use crate::{Job, JobId};
-use block::{Extent, Lbn, Op, Outcome, Span, Time, Verb};
+use block::{Direction, Extent, Lbn, Op, Outcome, Span, Time, Verb};
 use std::collections::VecDeque;
 
-/// Tracks that are looked at at most, besides the first and the last; and how far from those they lie, in tracks.
+/// Tracks that are looked at at most, besides the first and the last, of their cylinders and elsewhere; and how far from those they lie,
+/// in tracks.
 const LOOKS: u32 = 12;
 const BESIDE: u64 = 64;
+/// Heads of a drive that are looked at at most.
+const HEADS: u32 = 64;
 /// Runs of wanted blocks of a track that are looked at at most.
 const RUNS: usize = 4;
 /// A read that turns out too long for its goal is tried so often with an eighth less.
 const SHORTER: u32 = 3;
+
+/// A read in idle time is given by this part of a revolution sooner than need be, besides what arrivals are late by.
+const EARLIER: u64 = 32;
 
 /// Failures that are kept in mind at most.
 const FAILURES: usize = 64;
@@ -58,6 +64,8 @@ pub(crate) struct Free {
     flying: Found,
     /// While there is no request: from when on time is idle.
     idle_from: Option<Time>,
+    /// What is read then, where that was chosen already and waits to come round.
+    planned: Option<Extent>,
     /// When the command in flight is to come back, and whether the arm need not move for it.
     expected: Option<(Time, bool)>,
     /// How much sooner than need be the arm has to be where it need not move: found by halves and doubles.
@@ -79,6 +87,7 @@ impl Free {
             held: None,
             flying: Found::Idle,
             idle_from: Some(Time::ZERO),
+            planned: None,
             expected: None,
             still: Span::ZERO,
             punctuality: Punctuality::default(),
@@ -161,17 +170,29 @@ impl Free {
         let source = Lbn(arm.0.saturating_sub(1));
         let mut best: Option<(Extent, Time, Found)> = None;
         let mut look = |on: Lbn, found: Found| {
-            let (at, all) = self.of_track(belief, now, on, Some(goal), most)?;
+            let (at, across, all) = self.of_track(belief, now, on, Some(goal), most)?;
             let known = best.map_or(0, |(best, ..)| best.blocks);
-            if at.blocks > known
-                && let Some((at, end)) = self.in_time(belief, now, at, goal).filter(|(at, _)| at.blocks > known)
+            let across = across.and_then(|at| Some((at, belief.ending(now, at, Some(goal))?)));
+            let in_time = || across.or_else(|| self.in_time(belief, now, at?, goal));
+            if across.or(at.map(|at| (at, now))).is_some_and(|(at, _)| at.blocks > known)
+                && let Some((at, end)) = in_time().filter(|(at, _)| at.blocks > known)
             {
                 best = Some((at, end, found));
             }
             // What is nearly all that there is time for need not be bettered.
             best.filter(|(best, ..)| u64::from(best.blocks) * 4 >= all * 3).map(|_| ())
         };
-        let enough = look(source, Found::Source).or_else(|| look(goal.at.start, Found::Destination));
+        let mut enough = look(source, Found::Source).or_else(|| look(goal.at.start, Found::Destination));
+        let (track, wanted) = (belief.track_blocks(goal.spot), &self.plan.wanted);
+        // To another head is the shortest way there is.
+        let mut beneath = (1..HEADS).flat_map(|n| [(goal.at.start, n), (source, n)]);
+        let mut left = LOOKS;
+        while let (None, true, Some((end, n))) = (enough, goal.is_roomy && left > 0, beneath.next()) {
+            let Some(on) = belief.beneath(end, n) else { break };
+            if wanted.first_in(on, Lbn(on.0 + track), 1).is_some() {
+                (enough, left) = (look(on, Found::Between), left - 1);
+            }
+        }
         if enough.is_none() && goal.is_roomy {
             let ends = [goal.at.start.0, source.0];
             let mut others = Others::new(&self.plan.wanted, ends, belief.track_blocks(goal.spot));
@@ -185,7 +206,8 @@ impl Free {
         best
     }
 
-    /// The longest run of wanted blocks that pass on a track while the arm can be there, and how many could pass.
+    /// The longest run of wanted blocks that pass on a track while the arm can be there; the same with a last unit that lies across the
+    /// end of the track, or that unit alone; and how many blocks could pass.
     fn of_track<P: Predictor>(
         &self,
         belief: &P,
@@ -193,7 +215,7 @@ impl Free {
         on: Lbn,
         goal: Option<&Goal<P::Spot>>,
         most: u32,
-    ) -> Option<(Extent, u64)> {
+    ) -> Option<(Option<Extent>, Option<Extent>, u64)> {
         let passing = belief.passing(now, on, goal, self.still)?;
         let most = most.min(passing.longest);
         let mut best: Option<Extent> = None;
@@ -205,7 +227,29 @@ impl Free {
                 from = run.end();
             }
         }
-        Some((self.cut(self.lead_in(belief.arm(), best?, most)), passing.blocks.min(u64::from(most))))
+        let best = best.map(|best| self.cut(self.lead_in(belief.arm(), best, most)));
+        let across = self.reach_across(&passing, best, most);
+        if best.is_none() && across.is_none() {
+            return None;
+        }
+        Some((best, across, passing.blocks.min(u64::from(most))))
+    }
+
+    /// A run, or nothing, with the unit behind it that lies across the end of the track, where that passes and is wanted.
+    fn reach_across(&self, passing: &Passing, run: Option<Extent>, most: u32) -> Option<Extent> {
+        let (unit, end) = (u64::from(self.plan.wanted.unit()), passing.track_end);
+        let first = Lbn(end.0 / unit * unit);
+        let from = run.map_or(first, |run| run.start);
+        let passes = passing.ranges.iter().any(|(from, until)| *from <= first && *until == end && from < until);
+        if first == end || !passes || run.is_some_and(|run| run.end() != first) {
+            return None;
+        }
+        let at = self
+            .plan
+            .wanted
+            .first_in(from, Lbn(first.0 + unit), most)
+            .filter(|at| at.start == from && at.end() > first)?;
+        Some(self.cut(at)).filter(|cut| *cut == at)
     }
 
     /// A run a little behind where the arm is: what lies between is in the drive by the time it is asked for, if it reads ahead.
@@ -254,7 +298,7 @@ impl Free {
 
     /// There is a request, or nothing is wanted any more: time is not idle.
     pub(crate) fn end_idleness(&mut self) {
-        self.idle_from = None;
+        (self.idle_from, self.planned) = (None, None);
     }
 
     /// There is no request: whether that has been so for long enough.
@@ -262,8 +306,26 @@ impl Free {
         now >= *self.idle_from.get_or_insert(now + self.plan.patience)
     }
 
-    /// In idle time, nothing being in flight: what is read next.
+    /// In idle time, nothing being in flight: what is read next. Where the arm would wait for it, the device is left alone until it is
+    /// nearly there: who comes meanwhile does not wait for that.
     pub(crate) fn find_idle<P: Predictor>(&mut self, belief: &P, now: Time) -> Option<Extent> {
+        let is_wanted = |at: &Extent| self.plan.wanted.first_in(at.start, at.end(), at.blocks) == Some(*at);
+        if let Some(planned) = self.planned.take().filter(is_wanted).filter(|at| self.requests.clip(*at) == *at) {
+            self.flying = Found::Idle;
+            return Some(planned);
+        }
+        let at = self.find_next(belief, now)?;
+        let way = belief.approach(now, at, belief.spot(at), Direction::Read);
+        let rest = way.map_or(Span::ZERO, |way| way.wait.less(belief.early() + Span(way.turn.0 / EARLIER)));
+        if rest > Span(belief.turn().0 / EARLIER) {
+            (self.planned, self.idle_from) = (Some(at), Some(now + rest));
+            return None;
+        }
+        Some(at)
+    }
+
+    /// What is read next where nothing else is to be done.
+    fn find_next<P: Predictor>(&mut self, belief: &P, now: Time) -> Option<Extent> {
         self.flying = Found::Idle;
         let (wanted, chunk) = (&self.plan.wanted, self.plan.chunk);
         let (arm, blocks) = (belief.arm(), Lbn(wanted.blocks()));
@@ -284,7 +346,7 @@ impl Free {
 
     /// The turn is its class's, for its floor: what is read.
     pub(crate) fn find_for_floor<P: Predictor>(&mut self, belief: &P, now: Time) -> Option<Extent> {
-        let at = self.find_idle(belief, now)?;
+        let at = self.find_next(belief, now)?;
         self.flying = Found::Floor;
         Some(at)
     }

@@ -24,6 +24,7 @@ mod idle;
 mod job;
 mod leisure;
 mod overlap;
+mod owners;
 pub mod plan;
 pub mod planner;
 pub mod policy;

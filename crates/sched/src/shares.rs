@@ -210,6 +210,18 @@ impl Shares {
         behind.filter(|(_, node)| self.is_within(*node, now)).find_map(|(_, node)| self.leaf_under(*node))
     }
 
+    /// The floors of all together.
+    #[must_use]
+    pub fn promised(&self) -> f64 {
+        self.promised
+    }
+
+    /// From when on the node has been behind its floor that has been so for longest, or will be.
+    #[must_use]
+    pub fn owed_since(&self) -> Option<Time> {
+        self.floors.first().map(|(from, _)| *from)
+    }
+
     /// Whether anything waits in it.
     #[must_use]
     pub fn waits(&self) -> bool {

@@ -495,7 +495,8 @@ impl ShortCommands {
         }
     }
 
-    /// Reads something that is wanted in any order before the seek to a request, unless one that was interrupted goes on.
+    /// Reads something that is wanted in any order before the seek to a request, unless one that was interrupted goes on, or someone of a
+    /// higher rank may come, who would wait for it.
     fn read_for_free<P: Predictor>(
         &self,
         board: &mut Board<P>,
@@ -505,6 +506,9 @@ impl ShortCommands {
         out: &mut Vec<Action>,
     ) -> bool {
         if board.free.is_none() || board.caps.depth > 1 || self.filler.is_some() {
+            return false;
+        }
+        if board.jobs.get(id).is_none_or(|job| board.queue.is_outranked(&board.rules, job)) {
             return false;
         }
         let Some(at) = board.find_free(now, id, self.plan.chunk) else { return false };

@@ -20,14 +20,25 @@
 //! takes half of that to come back, of late. A real client's next request is now and then much later than usual: to wait for
 //! no more than twice the usual time gave a reader at depth 1 a third of its share.
 
+mod entry;
+
+use self::entry::Entry;
 use crate::bills::{Bill, Cause};
 use crate::shares::{Claim, NodeId, Shares};
-use block::{Span, Time};
+use block::{Lbn, Span, Time};
 
 /// A slice is this part of the window.
 const SLICES: u64 = 20;
 /// How many times as long a slice is of a class that has writes in the device's buffer.
 const WRITING: u64 = 4;
+/// A slice for a floor that is owed is this part of another, as it begins where the way there is short; where floors leave so little of
+/// the arm, or less, it is as long, since the ways are made in what they leave.
+const OWED: f64 = 3.0;
+const SCARCE: f64 = 0.05;
+/// With so much more left it is as short as that.
+const AMPLE: f64 = 0.1;
+/// It is no shorter than this, where others are not: the way is to be worth it.
+const SHORTEST: Span = Span(80_000_000);
 /// The longest that a class is waited for, and how many times what it takes to come back that must be.
 const LONGEST_WAIT: Span = Span(2_000_000);
 const WAITS: u64 = 2;
@@ -127,6 +138,11 @@ pub(crate) struct Turns {
     works: Option<u8>,
     is_wanted: bool,
     works_now: bool,
+    /// How long such a turn lasts at most: what is wanted lies wherever the arm is, so that to come back costs next to nothing.
+    brief: Span,
+    /// Where the last transfer of each class ended, and when a turn for a floor begins.
+    places: Vec<Option<Lbn>>,
+    entry: Entry,
     now: Time,
     /// Who is waited for, and until when.
     awaited: Option<(u8, Time)>,
@@ -158,6 +174,9 @@ impl Turns {
             works: None,
             is_wanted: false,
             works_now: false,
+            brief: Span::ZERO,
+            places: Vec::new(),
+            entry: Entry::default(),
             now,
             awaited,
             wake,
@@ -182,6 +201,7 @@ impl Turns {
             self.leaves.push(leaf);
             self.classes.push(Class::default());
             self.kept.push(Span::ZERO);
+            self.places.push(None);
             self.debts.push(0);
             self.credits.push(0);
         }
@@ -258,9 +278,10 @@ impl Turns {
         (!self.works_now).then_some((rank, class))
     }
 
-    /// Blocks of a class are wanted in any order: it waits for its floor, if it has one.
-    pub(crate) fn begin_work(&mut self, class: u8) {
+    /// Blocks of a class are wanted in any order: it waits for its floor, if it has one, in turns no longer than this.
+    pub(crate) fn begin_work(&mut self, class: u8, brief: Span) {
         self.reach(class);
+        self.brief = brief;
         if self.works.is_none() {
             let (volume, _) = self.rules.class(class);
             let node = volume.map_or(self.leaves[usize::from(class)], |volume| self.volumes[volume]);
@@ -310,7 +331,7 @@ impl Turns {
             return self.go_on(turn, top);
         }
         let owed = self.ranks.iter_mut().enumerate().find_map(|(at, rank)| Some((at, rank.shares.pick_owed(now)?)));
-        if let Some((at, leaf)) = owed {
+        if let Some((at, leaf)) = owed.filter(|_| !self.entry.waits) {
             return Some(self.give(at, leaf, top, true));
         }
         if let Some(turn) = self.turn.filter(|turn| turn.rank == self.ranks[top].rank && self.lasts(turn)) {
@@ -343,11 +364,25 @@ impl Turns {
         turn.used < self.slice(turn) && may
     }
 
+    /// How long a turn for a floor lasts.
+    fn owed_slice(&self, class: u8) -> Span {
+        let ample = ((1.0 - self.blank.promised() - SCARCE) / AMPLE).clamp(0.0, 1.0);
+        let slice = self.rules.slice(class);
+        Span((slice.0 as f64 / (1.0 + (OWED - 1.0) * ample)) as u64).max(SHORTEST.min(slice))
+    }
+
     /// How long a turn lasts. What is owed to a floor keeps others waiting for no longer than need be.
     fn slice(&self, turn: &Turn) -> Span {
         let class = usize::from(turn.class);
+        if self.does_work(turn.rank, turn.class) {
+            return self.rules.slice(turn.class).min(self.brief);
+        }
         let writes = self.debts[class] > 0 || self.credits[class] > 0;
-        if writes && !turn.owed { self.rules.slice_of_writer(turn.class) } else { self.rules.slice(turn.class) }
+        match (turn.owed, writes) {
+            (true, false) => self.owed_slice(turn.class),
+            (false, true) => self.rules.slice_of_writer(turn.class),
+            _ => self.rules.slice(turn.class),
+        }
     }
 
     /// The class whose turn is over, if writes of it are in the device's buffer and none of a higher rank waits.
@@ -552,49 +587,4 @@ impl Turns {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const COMMAND: Span = Span(4_000_000);
-
-    /// How many commands each of two classes has of so many, where both have more waiting all the while.
-    fn serve(turns: &mut Turns, commands: u32) -> [u32; 2] {
-        let mut counts = [0, 0];
-        for _ in 0..commands {
-            let (rank, class) = turns.next().expect("both wait");
-            turns.remove(rank, class);
-            turns.begin_turn(class);
-            turns.pass(turns.now + COMMAND);
-            turns.bill(class, COMMAND);
-            turns.end_turn(class);
-            turns.add(rank, class);
-            counts[usize::from(class)] += 1;
-        }
-        counts
-    }
-
-    fn of_two(rules: ShareRules) -> Turns {
-        let mut turns = Turns::new(rules);
-        (0..3).for_each(|_| [0, 1].into_iter().for_each(|class| turns.add(0, class)));
-        turns
-    }
-
-    #[test]
-    fn a_claim_that_changes_while_it_serves_is_kept_from_then_on() {
-        let usual = Claim::default();
-        let in_a_volume = ShareRules { volumes: vec![usual], classes: vec![(None, usual), (Some(0), usual)] };
-        for rules in [ShareRules::default(), in_a_volume] {
-            let mut turns = of_two(rules);
-            let [first, second] = serve(&mut turns, 10_000);
-            assert!(first.abs_diff(second) <= 100, "{first} and {second}");
-            turns.set_claim(1, Claim { share: 3.0, ..usual });
-            let [first, second] = serve(&mut turns, 10_000);
-            assert!(first.abs_diff(2500) <= 100, "{first} and {second} of shares of 1 and 3");
-            turns.set_claim(0, Claim { floor: 0.6, ..usual });
-            let [first, second] = serve(&mut turns, 10_000);
-            // A floor is kept by a little more than is asked, of what is left beside it: by 0.4 / 24.
-            assert!(first.abs_diff(6100) <= 100, "{first} and {second} with a floor of 0.6");
-            assert_eq!(turns.rules.claims().map(|claim| claim.share).collect::<Vec<_>>(), [1.0, 3.0]);
-        }
-    }
-}
+mod tests;

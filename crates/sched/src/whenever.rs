@@ -11,42 +11,40 @@ use crate::JobId;
 use crate::board::Board;
 use crate::event::{Action, Wait};
 use crate::job::{Job, JobState};
+use crate::owners::Owners;
 use crate::predict::Predictor;
 use block::errno::ECANCELED;
 use block::{Command, Ending, Extent, Lbn, Op, Outcome, Place, Time};
-use std::collections::{BTreeMap, VecDeque};
 
 /// The requests whose blocks are wanted in any order.
 #[derive(Debug, Default)]
 pub(crate) struct Whenever {
-    /// By its first block: the end of each, and its job. No two have a block in common.
-    owners: BTreeMap<Lbn, (Lbn, JobId)>,
-    /// Those that have blocks in common with one of these or with one another, in order of arrival.
-    parked: VecDeque<JobId>,
+    owners: Owners,
     /// Of which a piece is in flight, and whether it was cancelled since.
     flying: Option<(JobId, bool)>,
+    /// Kept for its memory: what is wanted since others have ended.
+    heirs: Vec<Extent>,
 }
 
 impl Whenever {
     /// How many requests there are.
     pub(crate) fn len(&self) -> u32 {
-        (self.owners.len() + self.parked.len()) as u32
+        self.owners.len() as u32
     }
 
     /// What of an extent is of one request: that of its first block.
     pub(crate) fn clip(&self, at: Extent) -> Extent {
-        let owner = self.owners.range(..=at.start).next_back();
-        match owner.filter(|(_, (end, _))| *end > at.start) {
-            Some((_, (end, _))) => Extent { blocks: u64::from(at.blocks).min(end.0 - at.start.0) as u32, ..at },
+        match self.owners.of(at.start) {
+            Some((end, _)) => Extent { blocks: u64::from(at.blocks).min(end.0 - at.start.0) as u32, ..at },
             None => at,
         }
     }
 
     /// A piece of the request that has this block is given to the device: its job.
     fn begin(&mut self, at: Lbn) -> Option<JobId> {
-        let (_, (_, id)) = self.owners.range(..=at).next_back().filter(|(_, (end, _))| *end > at)?;
-        self.flying = Some((*id, false));
-        Some(*id)
+        let (_, id) = self.owners.of(at)?;
+        self.flying = Some((id, false));
+        Some(id)
     }
 
     /// Cancels a request of which a piece is in flight, as soon as that comes back.
@@ -54,16 +52,6 @@ impl Whenever {
         if let Some((flying, cancelled)) = &mut self.flying {
             *cancelled |= *flying == id;
         }
-    }
-
-    /// Owns an extent, unless others own part of it or wait to.
-    fn own(&mut self, id: JobId, at: Extent) -> bool {
-        let before = self.owners.range(..at.end()).next_back();
-        let free = before.is_none_or(|(_, (end, _))| *end <= at.start);
-        if free {
-            self.owners.insert(at.start, (at.end(), id));
-        }
-        free
     }
 }
 
@@ -78,10 +66,8 @@ impl<P: Predictor> Board<P> {
     pub(crate) fn want(&mut self, id: JobId, out: &mut Vec<Action>) {
         let (Some(free), Some(job)) = (&mut self.free, self.jobs.get_mut(id)) else { return };
         job.state = JobState::Wanted;
-        if free.requests.own(id, job.rest()) {
+        if free.requests.owners.add(job.sequence, id, job.rest()) {
             free.want(job.rest());
-        } else {
-            free.requests.parked.push_back(id);
         }
         if self.rules.tells {
             out.push(Action::Wait(job.request, Wait::Queue));
@@ -90,27 +76,14 @@ impl<P: Predictor> Board<P> {
     }
 
     /// A job's blocks are not wanted any more: those that waited for it to be done with them may be.
-    pub(crate) fn unwant(&mut self, id: JobId, job: &Job<P::Spot>) {
+    pub(crate) fn unwant(&mut self, job: &Job<P::Spot>) {
         let Some(free) = &mut self.free else { return };
-        let owner = |(_, of): &(Lbn, JobId)| *of == id;
-        let first = Lbn(job.at.start.0);
-        let found = free.requests.owners.range(first..job.at.end()).find(|(_, of)| owner(of)).map(|(first, _)| *first);
-        match found {
-            Some(first) => {
-                free.requests.owners.remove(&first);
-                free.forget(job.at);
-            }
-            None => free.requests.parked.retain(|parked| *parked != id),
+        let mut heirs = std::mem::take(&mut free.requests.heirs);
+        if let Some(at) = free.requests.owners.remove(job.sequence, &mut heirs) {
+            free.forget(at);
         }
-        for _ in 0..free.requests.parked.len() {
-            let Some(next) = free.requests.parked.pop_front() else { break };
-            let Some(at) = self.jobs.get(next).map(Job::rest) else { continue };
-            if free.requests.own(next, at) {
-                free.want(at);
-            } else {
-                free.requests.parked.push_back(next);
-            }
-        }
+        heirs.drain(..).for_each(|at| free.want(at));
+        free.requests.heirs = heirs;
         self.note_wanted();
     }
 
@@ -147,7 +120,7 @@ impl<P: Predictor> Board<P> {
         let job = *job;
         match ending {
             Some(ending) => {
-                self.unwant(id, &job);
+                self.unwant(&job);
                 self.end(id, ending, out);
             }
             None if job.qos.deadline.is_some() => self.await_deadline(id),

@@ -236,6 +236,19 @@ impl Layout {
         }
     }
 
+    /// The first block of the track so many heads on, counted round, on the cylinder of a block; nothing where that does not follow from
+    /// the filling order alone, or there are no more heads.
+    #[must_use]
+    pub fn beneath(&self, lbn: Lbn, heads: u32) -> Option<Lbn> {
+        match &self.map {
+            Map::Zoned(zoned) => {
+                let sector = zoned.beneath(lbn.0.min(self.blocks - 1) >> self.sector_shift, heads)?;
+                Some(Lbn(sector << self.sector_shift))
+            }
+            _ => None,
+        }
+    }
+
     /// Where a sector lies, which must be on the drive.
     pub fn locate_sector(&self, sector: u64) -> Spot {
         match &self.map {

@@ -183,6 +183,32 @@ impl Zoned {
         (Spot { sector, angle, ..first }, turned.wrapping_mul(zone.width))
     }
 
+    /// The first sectors of the other tracks of a sector's cylinder, as far as they follow from the filling order: those of a zone
+    /// without defects, by the heads.
+    pub(super) fn beneath(&self, sector: u64, n: u32) -> Option<u64> {
+        let (stretch, follow) = self.stretches.find(sector);
+        let zone = &self.zones[stretch.zone as usize];
+        let within = sector - stretch.first;
+        if stretch.unlisted || stretch.place != 0 || within + follow < zone.sectors {
+            return None;
+        }
+        let (index, _) = divide_sector(within, zone.track_sectors);
+        let heads = self.heads.value();
+        let Spot { track, .. } = self.track(zone, stretch.zone, index);
+        let (c, head) = (track.cylinder - zone.first_cylinder, (track.head + n) % heads);
+        let other = match self.order {
+            Order::HeadsFirst => c * heads + head,
+            Order::Serpentine(parity) => c * heads + if descends(zone, parity, c) { heads - 1 - head } else { head },
+            Order::BandSerpentine(width) => {
+                let (band, k) = (c / width, c % width);
+                let here = width.min(zone.cylinders - band * width);
+                band * width * heads + head * here + if head.is_multiple_of(2) { k } else { here - 1 - k }
+            }
+        };
+        let first = u64::from(other) * u64::from(zone.track_sectors.value());
+        (n < heads && first < zone.sectors).then_some(stretch.first + first)
+    }
+
     /// The first sector of a zone's track, by the track's place in the filling order.
     #[inline(always)]
     fn track(&self, zone: &Zone, z: u32, index: u32) -> Spot {

@@ -153,6 +153,8 @@ pub struct Passing {
     pub blocks: u64,
     /// The most blocks that are read in one command without loss.
     pub longest: u32,
+    /// The block after the last one of the track.
+    pub track_end: Lbn,
 }
 
 /// What a predictor that learns in use knows of its device by now, and how sure it is.
@@ -324,6 +326,12 @@ pub trait Predictor {
     /// revolution.
     fn passing(&self, now: Time, on: Lbn, goal: Option<&Goal<Self::Spot>>, still: Span) -> Option<Passing> {
         let _ = (now, on, goal, still);
+        None
+    }
+
+    /// The first block of another track that is had from that of a block by a switch of heads alone: `n` heads on.
+    fn beneath(&self, on: Lbn, n: u32) -> Option<Lbn> {
+        let _ = (on, n);
         None
     }
 

@@ -496,6 +496,10 @@ impl Predictor for Profile {
         u64::from(layout.track_sectors(spot.track.zone)) << layout.sector_shift()
     }
 
+    fn beneath(&self, on: Lbn, n: u32) -> Option<Lbn> {
+        self.mechanics.layout.beneath(on, n)
+    }
+
     fn passing(&self, now: Time, on: Lbn, goal: Option<&Goal<Spot>>, still: Span) -> Option<Passing> {
         self.find_passing(now, on, goal, still)
     }

@@ -94,7 +94,8 @@ impl Profile {
         let (skip, last) = (skip % all, skip % all + count);
         let wrapped = last.saturating_sub(all).min(skip);
         let longest = self.overheads.large.map_or(u32::MAX, |large| large.above);
-        Some(Passing { ranges: [range(skip, last.min(all)), range(0, wrapped)], blocks: count << shift, longest })
+        let ranges = [range(skip, last.min(all)), range(0, wrapped)];
+        Some(Passing { ranges, blocks: count << shift, longest, track_end: place(held) })
     }
 
     /// When the arm may leave for something else, and where it is then, where a command that is given `given` has this overhead: a
