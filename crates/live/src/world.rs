@@ -470,7 +470,7 @@ impl<S: RequestSource, K: Kernel> World for LiveWorld<S, K> {
             self.now = self.now.max(self.kernel.now());
             let now = self.now;
             if let Some(input) = self.news.pop_front() {
-                return Some((now, self.heed(input)));
+                return Some((now, self.take_news(input)));
             }
             if let Some(done) = self.unit.next_completion(now) {
                 match self.came_back(now, done) {

@@ -27,9 +27,9 @@ pub enum Input {
 /// Whether blocks hold the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Likeness {
-    /// They do.
+    /// They hold the same.
     Alike,
-    /// They do not.
+    /// They differ in at least a byte.
     Unlike,
 }
 
@@ -77,9 +77,9 @@ pub enum Action {
         number: u32,
         /// Which of what is compared for it.
         slot: u16,
-        /// The one place.
+        /// Where the blocks of the first lie.
         one: Place,
-        /// The other.
+        /// Where those to compare them with lie.
         other: Place,
         /// How many blocks to compare.
         blocks: u32,

@@ -18,7 +18,7 @@ const GIVEN_UP: usize = if cfg!(test) { 2 } else { 64 };
 
 /// A request: the place of its number is the order in which it came.
 #[derive(Clone, Copy, Debug)]
-struct Asker {
+struct LastAsker {
     at: Extent,
     /// Nothing once it is given up.
     job: Option<JobId>,
@@ -30,7 +30,7 @@ struct Asker {
 #[derive(Debug, Default)]
 pub(crate) struct Owners {
     /// All of them, by the order in which they came.
-    askers: BTreeMap<u64, Asker>,
+    askers: BTreeMap<u64, LastAsker>,
     /// How many of them were given up.
     given_up: usize,
     /// By its first block: the end of each that owns its blocks, and its job. No two have a block in common.
@@ -59,7 +59,7 @@ impl Owners {
     /// Takes in a request with a number greater than any before it. Says whether it owns its blocks at once.
     pub(crate) fn add(&mut self, sequence: u64, id: JobId, at: Extent) -> bool {
         let ahead = self.ask(sequence, at);
-        self.askers.insert(sequence, Asker { at, job: Some(id), ahead });
+        self.askers.insert(sequence, LastAsker { at, job: Some(id), ahead });
         if ahead == 0 {
             self.owned.insert(at.start, (at.end(), id));
         }
@@ -148,7 +148,7 @@ impl Owners {
     /// All anew, without those that were given up.
     fn rebuild(&mut self, heirs: &mut Vec<Extent>) {
         let before = std::mem::take(self);
-        for (sequence, Asker { at, job, ahead }) in before.askers {
+        for (sequence, LastAsker { at, job, ahead }) in before.askers {
             if let Some(id) = job
                 && self.add(sequence, id, at)
                 && ahead > 0

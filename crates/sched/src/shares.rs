@@ -212,7 +212,7 @@ impl Shares {
 
     /// The floors of all together.
     #[must_use]
-    pub fn promised(&self) -> f64 {
+    pub fn sum_floors(&self) -> f64 {
         self.promised
     }
 

@@ -22,7 +22,7 @@
 
 mod entry;
 
-use self::entry::Entry;
+use self::entry::TurnEntry;
 use crate::bills::{Bill, Cause};
 use crate::shares::{Claim, NodeId, Shares};
 use block::{Lbn, Span, Time};
@@ -142,7 +142,7 @@ pub(crate) struct Turns {
     brief: Span,
     /// Where the last transfer of each class ended, and when a turn for a floor begins.
     places: Vec<Option<Lbn>>,
-    entry: Entry,
+    entry: TurnEntry,
     now: Time,
     /// Who is waited for, and until when.
     awaited: Option<(u8, Time)>,
@@ -176,7 +176,7 @@ impl Turns {
             works_now: false,
             brief: Span::ZERO,
             places: Vec::new(),
-            entry: Entry::default(),
+            entry: TurnEntry::default(),
             now,
             awaited,
             wake,
@@ -366,7 +366,7 @@ impl Turns {
 
     /// How long a turn for a floor lasts.
     fn owed_slice(&self, class: u8) -> Span {
-        let ample = ((1.0 - self.blank.promised() - SCARCE) / AMPLE).clamp(0.0, 1.0);
+        let ample = ((1.0 - self.blank.sum_floors() - SCARCE) / AMPLE).clamp(0.0, 1.0);
         let slice = self.rules.slice(class);
         Span((slice.0 as f64 / (1.0 + (OWED - 1.0) * ample)) as u64).max(SHORTEST.min(slice))
     }

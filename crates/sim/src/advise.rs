@@ -39,7 +39,7 @@ pub trait SearchWatch: Sync {
     }
 }
 
-/// Nobody follows.
+/// A search that nobody follows.
 struct Unheeded;
 
 impl SearchWatch for Unheeded {

@@ -49,7 +49,7 @@ pub struct AdviceFigures {
 pub struct AdvisedMeasure {
     /// The measure, such as `p99(interactive)`.
     pub measure: String,
-    /// `ms` or `MB/s`.
+    /// The unit of all its figures: `ms` or `MB/s`.
     pub unit: &'static str,
     /// Nothing where none of its requests ended; likewise below.
     pub today: f64,

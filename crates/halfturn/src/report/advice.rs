@@ -26,26 +26,27 @@ pub fn advice(figures: &AdviceFigures) -> String {
     );
     text += " On the half that the search did not see:\n\n";
     let today = figures.stack.map_or_else(|| "today".to_owned(), |stack| format!("{stack} as it is"));
-    text += &compare(figures, [&today, "advised"], !is_left);
+    let names = [today.as_str(), "advised"];
+    text += &compare(figures, &names[..if is_left { 1 } else { 2 }]);
     text += &note(figures);
     if let (Some(stack), Some(own)) = (figures.stack, &figures.halfturn) {
         text += &format!("\n What Halfturn would add, set {}:\n\n", own.set.join(" "));
-        text += &compare(own, [&format!("{stack}, advised"), "Halfturn"], true);
+        text += &compare(own, &[&format!("{stack}, advised"), "Halfturn"]);
         text += &note(own);
     }
     text
 }
 
-/// A table of all measures of two settings.
-fn compare(figures: &AdviceFigures, names: [&str; 2], changed: bool) -> String {
-    let [advised, difference] = if changed { [names[1], "difference ± 95 %"] } else { [""; 2] };
+/// A table of all measures of one setting, or of two.
+fn compare(figures: &AdviceFigures, names: &[&str]) -> String {
+    let [advised, difference] = names.get(1).map_or([""; 2], |advised| [*advised, "difference ± 95 %"]);
     let heads = ["", names[0], advised, difference, "bound", "kept"];
     let heads: Vec<(String, Edge)> = heads
         .iter()
         .enumerate()
         .map(|(i, head)| ((*head).to_owned(), if i == 0 { Edge::Left } else { Edge::Right }))
         .collect();
-    let rows: Vec<Vec<String>> = figures.unseen.iter().map(|measure| row(measure, changed)).collect();
+    let rows: Vec<Vec<String>> = figures.unseen.iter().map(|measure| row(measure, names)).collect();
     table(&heads, &rows)
 }
 
@@ -53,16 +54,16 @@ fn count_all(size: f64) -> String {
     if size < 1e6 { number::count(size as u64) } else { format!("some {size:.0e}") }
 }
 
-/// A measure of both; where nothing is changed, of what there is.
-fn row(measure: &AdvisedMeasure, changed: bool) -> Vec<String> {
+/// A measure of the settings of these names.
+fn row(measure: &AdvisedMeasure, names: &[&str]) -> Vec<String> {
     let decimals = number::decimals(measure.today.max(measure.advised));
     let show = |value: f64| if value.is_nan() { "–".to_owned() } else { number::with_decimals(value, decimals) };
     let spread = measure.ci95.map_or_else(String::new, |half| format!(" ± {}", show(half)));
     let sign = if measure.unit == "ms" { "≤" } else { "≥" };
     let mut row = vec![format!("{}, {}", measure.measure, measure.unit), show(measure.today)];
-    row.extend(match changed {
-        true => [show(measure.advised), format!("{}{spread}", show(measure.difference))],
-        false => [String::new(), String::new()],
+    row.extend(match names {
+        [_, _] => [show(measure.advised), format!("{}{spread}", show(measure.difference))],
+        _ => [String::new(), String::new()],
     });
     row.push(measure.bound.map_or_else(String::new, |bound| format!("{sign} {}", number::plain(bound))));
     row.push(measure.kept.map_or_else(String::new, |kept| format!("{kept} of {}", measure.parts)));

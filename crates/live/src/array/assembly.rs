@@ -57,7 +57,7 @@ impl MemberState {
     }
 
     /// How many rows of it hold what they should.
-    pub(super) fn held(&self) -> u64 {
+    pub(super) fn rows_held(&self) -> u64 {
         match self {
             Self::Sound => u64::MAX,
             Self::Filling(rows) => *rows,
@@ -345,7 +345,7 @@ mod tests {
             let status = judge_changed(|all| replace(all, knows));
             assert_eq!(status.disks, [MemberState::Sound, filling.clone(), MemberState::Sound], "{knows:?}");
             assert_eq!(status.admit(&wanted(), Lacking::Refused), Ok(()));
-            assert_eq!(status.disks.iter().map(MemberState::held).collect::<Vec<_>>(), [u64::MAX, 4, u64::MAX]);
+            assert_eq!(status.disks.iter().map(MemberState::rows_held).collect::<Vec<_>>(), [u64::MAX, 4, u64::MAX]);
         }
         // The one that was there before, the name of which is 0.
         let old = judge_changed(|all| {

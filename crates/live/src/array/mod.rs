@@ -22,7 +22,7 @@ pub(crate) use label::{BEFORE, BEHIND};
 pub(crate) use notes::ArrayNotes;
 pub use orders::{ArrayOrder, Former, ScrubOrder};
 pub(crate) use resync::is_same;
-pub use upkeep::{Clients, Errand, PaceChange, RepairPace, Upkeep};
+pub use upkeep::{Clients, PaceChange, RepairPace, Upkeep, UpkeepErrand};
 pub(crate) use upkeep::{Durable, MOST_ERRANDS};
 
 use crate::kernel::Kernel;
@@ -56,7 +56,7 @@ pub(crate) fn inspect(members: &mut [OpenedMember], geometry: &Geometry) -> Arra
 /// When a disk cannot be read or written.
 pub(crate) fn resync(units: &mut [Box<dyn LiveDevice>], geometry: Geometry, status: &ArrayStatus) -> io::Result<u64> {
     let Some(label) = &status.label else { return Ok(0) };
-    let held = status.disks.iter().map(MemberState::held).collect();
+    let held = status.disks.iter().map(MemberState::rows_held).collect();
     let mut resync = Resync { geometry, units, held };
     let mut mended = 0;
     for row in (0..geometry.rows()).filter(|row| notes::is_marked(label, &geometry, *row)) {

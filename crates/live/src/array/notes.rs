@@ -65,7 +65,7 @@ impl ArrayNotes {
         let news = label.disks != disks;
         label.disks = disks;
         label.dirty = Superblock::clean();
-        let filled = status.disks.iter().map(MemberState::held).collect();
+        let filled = status.disks.iter().map(MemberState::rows_held).collect();
         let next = vec![CopyPlace::BeforeData; label.disks.len()];
         Some(ArrayNotes { label, filled, next, news })
     }
@@ -76,13 +76,13 @@ impl ArrayNotes {
         self.label.events += u64::from(std::mem::take(&mut self.news));
     }
 
-    fn noted(&self, disk: DiskId) -> Option<Noted> {
+    fn find_note(&self, disk: DiskId) -> Option<Noted> {
         self.label.disks.get(usize::from(disk.0)).copied()
     }
 
     /// Whether a disk counts: it holds what it should, or is being filled.
     pub(crate) fn counts(&self, disk: DiskId) -> bool {
-        matches!(self.noted(disk), Some(Noted::Sound | Noted::Filling))
+        matches!(self.find_note(disk), Some(Noted::Sound | Noted::Filling))
     }
 
     /// The disks that are being filled, each with how many rows of it are.
@@ -95,7 +95,7 @@ impl ArrayNotes {
     /// What a disk is told of itself, and of all.
     fn label_of(&self, disk: DiskId) -> Superblock {
         let at = usize::from(disk.0);
-        let filled = if self.noted(disk) == Some(Noted::Filling) { self.filled[at] } else { 0 };
+        let filled = if self.find_note(disk) == Some(Noted::Filling) { self.filled[at] } else { 0 };
         Superblock { index: disk.0, own_name: self.label.names[at], filled, ..self.label.clone() }
     }
 
@@ -166,7 +166,7 @@ impl ArrayNotes {
 
     /// A disk that was being filled holds all that it should, on its medium; whether it was.
     pub(crate) fn complete(&mut self, disk: DiskId) -> bool {
-        let was = self.noted(disk) == Some(Noted::Filling);
+        let was = self.find_note(disk) == Some(Noted::Filling);
         if was {
             self.label.disks[usize::from(disk.0)] = Noted::Sound;
             self.label.events += 1;

@@ -108,7 +108,7 @@ impl Sweep {
     }
 
     /// Parts that could not be repaired.
-    pub(super) fn failed(&self) -> usize {
+    pub(super) fn count_failed(&self) -> usize {
         self.failed.len()
     }
 
@@ -173,12 +173,12 @@ mod tests {
         assert_eq!(sweep.rows(), 2);
         sweep.end(parts[0].1, Repaired::No);
         parts[2..].iter().for_each(|part| sweep.end(part.1, Repaired::Yes));
-        assert!(sweep.rows() == 2 && sweep.failed() == 1 && !sweep.has_more());
+        assert!(sweep.rows() == 2 && sweep.count_failed() == 1 && !sweep.has_more());
         sweep.retry();
         let (again, part) = sweep.take().expect("it is asked for again");
         assert_eq!((again, part), parts[0]);
         sweep.end(part, Repaired::Yes);
-        assert!(sweep.share() >= 1.0 && sweep.rows() == 10 && sweep.failed() == 0);
+        assert!(sweep.share() >= 1.0 && sweep.rows() == 10 && sweep.count_failed() == 0);
         assert_eq!(all(geometry, 8, 10).len(), 1, "the last row tells that all is there");
     }
 }

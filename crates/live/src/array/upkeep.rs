@@ -31,7 +31,7 @@ pub(crate) const MOST_ERRANDS: u32 = 64;
 pub struct RepairPace {
     /// Blocks of a request, as far as rows can be cut.
     pub blocks: u32,
-    /// Requests at once.
+    /// Requests that it has outstanding at once.
     pub depth: u32,
     /// The least time between two of them.
     pub apart: Span,
@@ -68,7 +68,7 @@ pub struct PaceChange {
 
 /// What a pass is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Aim {
+pub(crate) enum RepairAim {
     Rebuild,
     Scrub,
 }
@@ -84,10 +84,10 @@ pub struct Clients {
 
 /// What is asked of the core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Errand {
+pub struct UpkeepErrand {
     /// Its number: small, and no other's until it has ended.
     pub number: u32,
-    /// What it does.
+    /// What is to be done to the array.
     pub op: Op,
     /// To which blocks of the array.
     pub at: Extent,
@@ -131,7 +131,7 @@ pub struct Upkeep {
     rebuild: RepairPace,
     scrub: RepairPace,
     /// The pass that is under way, what for, since when, and with which share it began.
-    sweep: Option<(Aim, Sweep)>,
+    sweep: Option<(RepairAim, Sweep)>,
     began: Time,
     began_at: f64,
     pass: u64,
@@ -185,8 +185,8 @@ impl Upkeep {
         }
     }
 
-    fn begin(&mut self, aim: Aim, from_row: u64) {
-        let pace = if aim == Aim::Rebuild { self.rebuild } else { self.scrub };
+    fn begin(&mut self, aim: RepairAim, from_row: u64) {
+        let pace = if aim == RepairAim::Rebuild { self.rebuild } else { self.scrub };
         let sweep = Sweep::new(self.geometry, pace.blocks, from_row);
         (self.began, self.began_at) = (self.now, sweep.share());
         (self.noted, self.retry_at) = ((from_row, self.now), None);
@@ -197,8 +197,8 @@ impl Upkeep {
     /// A disk is to be filled, of which so many rows are; a scrub begins anew after it.
     pub(crate) fn begin_rebuild(&mut self, disk: DiskId, filled: u64) {
         self.forget(disk);
-        self.scrub_wanted |= self.aim() == Some(Aim::Scrub);
-        self.begin(Aim::Rebuild, filled);
+        self.scrub_wanted |= self.aim() == Some(RepairAim::Scrub);
+        self.begin(RepairAim::Rebuild, filled);
     }
 
     /// A disk is not the one any more that was filled.
@@ -208,7 +208,7 @@ impl Upkeep {
     }
 
     /// Disks that were filled, of which the others do not know yet.
-    pub(crate) fn completed(&self) -> Vec<DiskId> {
+    pub(crate) fn list_completed(&self) -> Vec<DiskId> {
         self.complete.iter().chain(&self.flushed).copied().collect()
     }
 
@@ -217,13 +217,13 @@ impl Upkeep {
     /// # Errors
     /// Where it is already.
     pub(crate) fn begin_scrub(&mut self) -> Result<(), String> {
-        if self.scrub_wanted || self.aim() == Some(Aim::Scrub) {
+        if self.scrub_wanted || self.aim() == Some(RepairAim::Scrub) {
             return Err("the array is being scrubbed".into());
         }
         (self.findings, self.scrubbed) = (Findings::default(), None);
         match self.aim() {
-            Some(Aim::Rebuild) => self.scrub_wanted = true,
-            _ => self.begin(Aim::Scrub, 0),
+            Some(RepairAim::Rebuild) => self.scrub_wanted = true,
+            _ => self.begin(RepairAim::Scrub, 0),
         }
         Ok(())
     }
@@ -233,7 +233,7 @@ impl Upkeep {
     /// # Errors
     /// Where it is not being scrubbed.
     pub(crate) fn stop_scrub(&mut self) -> Result<(), String> {
-        let scrubs = self.aim() == Some(Aim::Scrub);
+        let scrubs = self.aim() == Some(RepairAim::Scrub);
         if !std::mem::take(&mut self.scrub_wanted) && !scrubs {
             return Err("the array is not being scrubbed".into());
         }
@@ -256,12 +256,12 @@ impl Upkeep {
     }
 
     /// What the pass under way is for.
-    pub(crate) fn aim(&self) -> Option<Aim> {
+    pub(crate) fn aim(&self) -> Option<RepairAim> {
         self.sweep.as_ref().map(|(aim, _)| *aim)
     }
 
     fn pace(&self) -> RepairPace {
-        if self.aim() == Some(Aim::Scrub) { self.scrub } else { self.rebuild }
+        if self.aim() == Some(RepairAim::Scrub) { self.scrub } else { self.rebuild }
     }
 
     fn count_flying(&self) -> usize {
@@ -274,7 +274,9 @@ impl Upkeep {
             return None;
         }
         let more = match &self.sweep {
-            Some((Aim::Rebuild, sweep)) if sweep.rows() > self.noted.0 => Some(self.noted.1 + self.rebuild.noted_every),
+            Some((RepairAim::Rebuild, sweep)) if sweep.rows() > self.noted.0 => {
+                Some(self.noted.1 + self.rebuild.noted_every)
+            }
             _ => None,
         };
         let at = if self.complete.is_empty() { more } else { Some(Time::ZERO) };
@@ -294,7 +296,7 @@ impl Upkeep {
             return None;
         }
         if !sweep.has_more() {
-            return self.retry_at.filter(|_| sweep.failed() > 0);
+            return self.retry_at.filter(|_| sweep.count_failed() > 0);
         }
         let paced = self.last.map_or(Time::ZERO, |last| last + pace.apart);
         let allowed = match pace.floor {
@@ -307,17 +309,17 @@ impl Upkeep {
     }
 
     /// What is asked for now, if anything is.
-    pub(crate) fn take(&mut self, now: Time, clients: Clients) -> Option<Errand> {
+    pub(crate) fn take(&mut self, now: Time, clients: Clients) -> Option<UpkeepErrand> {
         self.now = now;
         let qos = self.pace().qos;
         if self.flush_due().is_some_and(|at| at <= now) {
             let rows = match &self.sweep {
-                Some((Aim::Rebuild, sweep)) => sweep.rows(),
+                Some((RepairAim::Rebuild, sweep)) => sweep.rows(),
                 _ => 0,
             };
             self.flushed = std::mem::take(&mut self.complete);
             let number = self.fly(now, None, rows, clients);
-            return Some(Errand { number, op: Op::Flush, at: Extent::default(), qos });
+            return Some(UpkeepErrand { number, op: Op::Flush, at: Extent::default(), qos });
         }
         if self.repair_due(clients)? > now {
             return None;
@@ -330,7 +332,7 @@ impl Upkeep {
         let (at, part) = sweep.take()?;
         self.last = Some(now);
         let number = self.fly(now, Some(part), 0, clients);
-        Some(Errand { number, op: Op::Repair, at, qos })
+        Some(UpkeepErrand { number, op: Op::Repair, at, qos })
     }
 
     fn fly(&mut self, now: Time, part: Option<(u64, u64)>, rows: u64, clients: Clients) -> u32 {
@@ -362,7 +364,7 @@ impl Upkeep {
         }
         // What a scrub cannot repair is not tried again.
         let idle = self.count_flying() == 0;
-        let is_over = |(aim, sweep): &(Aim, Sweep)| *aim == Aim::Scrub && !sweep.has_more() && idle;
+        let is_over = |(aim, sweep): &(RepairAim, Sweep)| *aim == RepairAim::Scrub && !sweep.has_more() && idle;
         if self.sweep.as_ref().is_some_and(is_over) {
             self.sweep = None;
             self.scrubbed = Some(now);
@@ -415,34 +417,36 @@ impl Upkeep {
 
     /// No disk is being filled any more: what waits for that begins.
     pub(crate) fn end_rebuild(&mut self) {
-        if self.aim() == Some(Aim::Rebuild) {
+        if self.aim() == Some(RepairAim::Rebuild) {
             self.sweep = None;
         }
         if self.sweep.is_none() && std::mem::take(&mut self.scrub_wanted) {
-            self.begin(Aim::Scrub, 0);
+            self.begin(RepairAim::Scrub, 0);
         }
     }
 
     /// The pass under way, or the last scrub, as JSON for programs.
     pub(crate) fn json(&self) -> (Value, Value) {
-        let pass = |wanted: Aim| {
+        let pass = |wanted: RepairAim| {
             let (_, sweep) = self.sweep.as_ref().filter(|(aim, _)| *aim == wanted)?;
             let share = sweep.share();
             let took = self.now.since(self.began).as_secs().max(1e-9);
             let all = self.bytes_of(wanted) as f64;
             let pace = (share - self.began_at).max(0.0) * all / took;
             let left = if pace > 0.0 { json!((1.0 - share) * all / pace) } else { Value::Null };
-            Some(json!({ "done": share, "mb_s": pace / 1e6, "seconds_left": left, "not_repaired": sweep.failed() }))
+            Some(
+                json!({ "done": share, "mb_s": pace / 1e6, "seconds_left": left, "not_repaired": sweep.count_failed() }),
+            )
         };
-        let rebuild = pass(Aim::Rebuild).unwrap_or(Value::Null);
+        let rebuild = pass(RepairAim::Rebuild).unwrap_or(Value::Null);
         let Findings { unreadable, unlike } = self.findings;
         let state = match (self.aim(), self.scrubbed) {
-            (Some(Aim::Scrub), _) => "running",
+            (Some(RepairAim::Scrub), _) => "running",
             _ if self.scrub_wanted => "waits for the rebuild",
             (_, Some(_)) => "done",
             _ => "none",
         };
-        let mut scrub = pass(Aim::Scrub).unwrap_or_else(|| json!({}));
+        let mut scrub = pass(RepairAim::Scrub).unwrap_or_else(|| json!({}));
         scrub["state"] = json!(state);
         scrub["unreadable_blocks"] = json!(unreadable);
         scrub["unlike_blocks"] = json!(unlike);
@@ -450,9 +454,9 @@ impl Upkeep {
     }
 
     /// What a pass moves: of a rebuild what is written to one disk, of a scrub what is read of all.
-    fn bytes_of(&self, aim: Aim) -> u64 {
+    fn bytes_of(&self, aim: RepairAim) -> u64 {
         let disk = self.geometry.rows() * u64::from(self.geometry.unit()) * BLOCK_BYTES;
-        if aim == Aim::Rebuild { disk } else { disk * u64::from(self.geometry.disks()) }
+        if aim == RepairAim::Rebuild { disk } else { disk * u64::from(self.geometry.disks()) }
     }
 
     /// A pass in a line for users; nothing where there is none.
@@ -583,8 +587,8 @@ mod tests {
         whole.begin_rebuild(DiskId(1), 0);
         whole.note_complete(DiskId(1));
         let flush = whole.take(later, clients).expect("a flush");
-        assert_eq!((flush.op, whole.completed()), (Op::Flush, vec![DiskId(1)]));
+        assert_eq!((flush.op, whole.list_completed()), (Op::Flush, vec![DiskId(1)]));
         whole.end(later, flush.number, Ending::Finished);
-        assert_eq!((whole.next_durable(), whole.completed()), (Some(Durable::Disk(DiskId(1))), vec![]));
+        assert_eq!((whole.next_durable(), whole.list_completed()), (Some(Durable::Disk(DiskId(1))), vec![]));
     }
 }

@@ -9,7 +9,7 @@
 
 use super::{Done, FaultChange, FaultReach, LiveDevice};
 use crate::array::{
-    self, ArrayNotes, ArrayOrder, BEHIND, Clients, Durable, Errand, Former, RepairPace, ScrubOrder, Upkeep,
+    self, ArrayNotes, ArrayOrder, BEHIND, Clients, Durable, Former, RepairPace, ScrubOrder, Upkeep, UpkeepErrand,
 };
 use crate::kernel::Kernel;
 use crate::memory::Slice;
@@ -205,7 +205,7 @@ impl Members {
     }
 
     /// By which number the kernel knows a command: whose it is, and its own.
-    fn known(&mut self, number: Tag) -> Option<(&mut Member, Tag)> {
+    fn find_known(&mut self, number: Tag) -> Option<(&mut Member, Tag)> {
         let is_of = |member: &&mut Member| (member.known..member.known + member.depth).contains(&number.0);
         let member = self.members.iter_mut().find(is_of)?;
         let own = Tag(number.0 - member.known);
@@ -321,14 +321,14 @@ impl LiveDevice for Members {
     }
 
     fn on_completion(&mut self, now: Time, tag: Tag, result: i32, kernel: &mut dyn Kernel) -> io::Result<()> {
-        let Some((member, own)) = self.known(tag) else { return Ok(()) };
+        let Some((member, own)) = self.find_known(tag) else { return Ok(()) };
         let mut kernel = Shifted { kernel, first: member.known };
         member.unit.on_completion(now, own, result, &mut kernel)
     }
 
     fn give_up(&mut self, disk: DiskId) -> bool {
         // What was filled and only not flushed yet may be needed now.
-        for filled in self.upkeep.completed().into_iter().filter(|filled| *filled != disk) {
+        for filled in self.upkeep.list_completed().into_iter().filter(|filled| *filled != disk) {
             if self.members[usize::from(filled.0)].unit.sync().is_ok() {
                 self.set_sound(filled);
             }
@@ -419,7 +419,7 @@ impl LiveDevice for Members {
         self.upkeep.due(clients)
     }
 
-    fn next_errand(&mut self, now: Time, clients: Clients) -> Option<Errand> {
+    fn next_errand(&mut self, now: Time, clients: Clients) -> Option<UpkeepErrand> {
         self.upkeep.take(now, clients)
     }
 

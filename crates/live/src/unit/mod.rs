@@ -15,7 +15,7 @@ pub(crate) use file::{alike, discard};
 pub use members::{MemberOpener, Members};
 pub use ram::Ram;
 
-use crate::array::{ArrayOrder, Clients, Errand};
+use crate::array::{ArrayOrder, Clients, UpkeepErrand};
 use crate::kernel::Kernel;
 use crate::memory::Slice;
 use block::{BLOCK_BYTES, Caps, Command, DiskId, Ending, Extent, Outcome, Span, Tag, Time};
@@ -185,7 +185,7 @@ pub trait LiveDevice {
     }
 
     /// What it asks of the core for itself now.
-    fn next_errand(&mut self, _: Time, _: Clients) -> Option<Errand> {
+    fn next_errand(&mut self, _: Time, _: Clients) -> Option<UpkeepErrand> {
         None
     }
 

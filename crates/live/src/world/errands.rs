@@ -69,7 +69,7 @@ impl<S: RequestSource, K: Kernel> LiveWorld<S, K> {
             // What it still has counts as failed; then the other is there.
             self.abandon(now, disk);
             self.news.push_back(Input::Disk(disk, Health::Replaced));
-            return self.news.pop_front().map(|input| self.heed(input));
+            return self.news.pop_front().map(|input| self.take_news(input));
         }
         if room == 0 || self.source.is_over() {
             return None;
@@ -112,7 +112,7 @@ impl<S: RequestSource, K: Kernel> LiveWorld<S, K> {
     }
 
     /// News of a disk whose place another takes: it does so now, when nothing of the one before is awaited any more.
-    pub(super) fn heed(&mut self, input: Input) -> Input {
+    pub(super) fn take_news(&mut self, input: Input) -> Input {
         let Input::Disk(disk, Health::Replaced) = input else { return input };
         if !self.unit.change_disk(disk) {
             return Input::Disk(disk, Health::Failed);

@@ -1,4 +1,4 @@
-//! Job files of fio as experiments: what their jobs ask of a drive, without the file system and the page cache in between.
+//! FioJob files of fio as experiments: what their jobs ask of a drive, without the file system and the page cache in between.
 //!
 //! Each job is a workload, closed by `iodepth`, or open where it has a rate; each of `numjobs` has a file of its own, one behind the
 //! other on the drive, unless jobs name one file or a device. What changes nothing of that is passed over; whatever else an
@@ -60,7 +60,7 @@ struct JobOption {
 }
 
 /// A job with what it has from `[global]`.
-struct Job {
+struct FioJob {
     name: String,
     line: u64,
     options: Vec<JobOption>,
@@ -103,8 +103,8 @@ pub(super) fn document(name: &str, text: &str) -> Result<Document, BadInput> {
 }
 
 /// The jobs of a file in order.
-fn jobs(name: &str, text: &str) -> Result<Vec<Job>, BadInput> {
-    let (mut global, mut jobs): (Vec<JobOption>, Vec<Job>) = (Vec::new(), Vec::new());
+fn jobs(name: &str, text: &str) -> Result<Vec<FioJob>, BadInput> {
+    let (mut global, mut jobs): (Vec<JobOption>, Vec<FioJob>) = (Vec::new(), Vec::new());
     let mut in_global = true;
     for (line, content) in (1..).zip(text.lines()) {
         let content = without_comment(content);
@@ -117,7 +117,7 @@ fn jobs(name: &str, text: &str) -> Result<Vec<Job>, BadInput> {
                 section.strip_suffix(']').ok_or_else(|| bad("no `]` ends the heading".into(), "write [NAME]"))?;
             in_global = section == "global";
             if !in_global {
-                jobs.push(Job { name: section.into(), line, options: global.clone() });
+                jobs.push(FioJob { name: section.into(), line, options: global.clone() });
             }
             continue;
         }
@@ -173,7 +173,7 @@ fn check(name: &str, option: &JobOption, before: usize) -> Result<(), BadInput> 
     }
 }
 
-impl Job {
+impl FioJob {
     fn find(&self, key: &str) -> Option<&JobOption> {
         self.options.iter().rev().find(|option| option.key == key)
     }
@@ -295,8 +295,9 @@ impl Job {
         }
     }
 
-    fn is_set(&self, key: &str, usually: bool) -> bool {
-        self.value(key).map_or(usually, |value| value != "0")
+    /// Whether it passes by the page cache.
+    fn is_direct(&self) -> bool {
+        self.value("direct").is_some_and(|value| value != "0") || self.value("buffered") == Some("0")
     }
 }
 
@@ -343,9 +344,9 @@ struct Written<'a> {
 
 impl Written<'_> {
     /// Adds each of the jobs that one stands for.
-    fn add(&mut self, job: &Job) -> Result<(), BadInput> {
+    fn add(&mut self, job: &FioJob) -> Result<(), BadInput> {
         let file = self.file;
-        if !job.is_set("direct", false) && job.is_set("buffered", true) {
+        if !job.is_direct() {
             let what = "goes through the page cache, which is not simulated";
             return Err(job.error(file, "direct", what, "add direct=1"));
         }
@@ -364,7 +365,7 @@ impl Written<'_> {
     }
 
     /// The part of the drive that the file of a clone takes up, as an experiment has it.
-    fn region(&mut self, job: &Job, clone: u64) -> Result<String, BadInput> {
+    fn region(&mut self, job: &FioJob, clone: u64) -> Result<String, BadInput> {
         let file = self.file;
         let (size, offset) = (job.size(file, "size")?, job.size(file, "offset")?.unwrap_or(JobSize::Bytes(0)));
         let path = job.value("filename").or_else(|| Some(job.name.as_str()).filter(|name| name.starts_with('/')));
@@ -414,7 +415,7 @@ impl Written<'_> {
 }
 
 /// A workload of an experiment, as its file has it.
-fn workload(file: &str, job: &Job, name: &str, region: &str) -> Result<String, BadInput> {
+fn workload(file: &str, job: &FioJob, name: &str, region: &str) -> Result<String, BadInput> {
     let (read, forwards) = job.direction(file)?;
     let (blocks, depth) = (job.block_size(file, read)?, job.depth(file)?);
     let mut text = format!("\n[[workload]]\nname = {}\nclass = {}\n", quote(name), quote(&job.name));
@@ -464,7 +465,7 @@ fn workload(file: &str, job: &Job, name: &str, region: &str) -> Result<String, B
 }
 
 /// How long it runs: for the runtime of its jobs or, where a single one has none, until it has done its size.
-fn run(file: &str, jobs: &[Job], workloads: u64) -> Result<String, BadInput> {
+fn run(file: &str, jobs: &[FioJob], workloads: u64) -> Result<String, BadInput> {
     let mut text = String::from("\n[run]\n");
     let first = &jobs[0];
     let runtime = first.span(file, "runtime", 1_000_000_000)?.filter(|runtime| *runtime > 0);

@@ -20,7 +20,7 @@ pub enum Stack {
 }
 
 impl Stack {
-    /// All there are.
+    /// All stacks that can be advised for.
     pub const ALL: [Stack; 3] = [Stack::Linux, Stack::Zfs, Stack::Ceph];
 
     /// The word for it.

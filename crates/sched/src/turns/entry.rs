@@ -15,7 +15,7 @@ const LEAST: u64 = 200_000;
 
 /// How short a way has to be.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Entry {
+pub(super) struct TurnEntry {
     short: Span,
     /// Whether a floor has been owed for as long as its turn may wait.
     is_last: bool,
@@ -23,7 +23,7 @@ pub(super) struct Entry {
     pub(super) waits: bool,
 }
 
-impl Entry {
+impl TurnEntry {
     /// The way there is so long now.
     fn weigh(&mut self, way: Span) {
         self.waits = way > self.short && !self.is_last;

@@ -260,7 +260,7 @@ impl Scene {
         assert_eq!(status.admit(&geometry, self.lacking()), Ok(()), "{}", status.text());
         let mut units: Vec<_> = members.into_iter().flatten().collect();
         resync(&mut units, geometry, &status).expect("it is made to agree");
-        let held = status.disks.iter().map(MemberState::held).collect();
+        let held = status.disks.iter().map(MemberState::rows_held).collect();
         let row = Rows { geometry, outside, held };
         (0..geometry.rows()).for_each(|number| (0..UNIT).for_each(|within| row.check(number, within, blocks)));
     }

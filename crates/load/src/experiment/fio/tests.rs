@@ -1,4 +1,4 @@
-//! Job files: what they stand for, and what is refused.
+//! FioJob files: what they stand for, and what is refused.
 
 use super::*;
 use crate::experiment::{AddressPattern, Case, Kind, Pattern, read};
