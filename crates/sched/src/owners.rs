@@ -72,15 +72,21 @@ impl Owners {
         if asker.ahead > 0 {
             asker.job = None;
             self.given_up += 1;
-            if self.given_up > GIVEN_UP + self.len() {
-                self.rebuild(heirs);
-            }
+            self.forget_given_up(heirs);
             return None;
         }
         let at = asker.at;
         self.owned.remove(&at.start);
         self.end(sequence, heirs);
+        self.forget_given_up(heirs);
         Some(at)
+    }
+
+    /// Begins anew where too many of those kept were given up, as they may be when others end, too.
+    fn forget_given_up(&mut self, heirs: &mut Vec<Extent>) {
+        if self.given_up > GIVEN_UP + self.len() {
+            self.rebuild(heirs);
+        }
     }
 
     /// From now on a request is the last that asked for these blocks. Says for how many it waits.
