@@ -172,3 +172,47 @@ fn numbers_beyond_all_bounds_are_written_as_they_are_read() {
     }
     assert_eq!(Document::parse("f.toml", &text).unwrap().write(), text);
 }
+
+const TABLES: &str = "title = \"t\"\n[[disk]]\nname = \"a\"\n[[disk]]\nname = \"b\"\n[[disk]]\nname = \"c\"\n[from]\nx = 1\ny = 2\n[into]\nx = 3\n";
+
+#[test]
+fn tables_of_an_array_are_kept_by_their_place_and_an_empty_array_is_gone() {
+    let kept = |keeps: &[usize]| {
+        let mut document = Document::parse("f.toml", TABLES).unwrap();
+        document.keep_tables("disk", |place| keeps.contains(&place));
+        let text = document.write();
+        assert!(text.contains("title = \"t\"") && text.contains("[into]"), "{text}");
+        ["a", "b", "c"].map(|name| text.contains(&format!("name = \"{name}\"")))
+    };
+    assert_eq!(kept(&[0, 2]), [true, false, true]);
+    assert_eq!(kept(&[1]), [false, true, false]);
+    assert_eq!(kept(&[]), [false; 3]);
+    let mut single = Document::parse("f.toml", "[disk]\nname = \"a\"\n").unwrap();
+    single.keep_tables("disk", |place| place == 0);
+    assert!(single.write().contains("[disk]"));
+    single.keep_tables("disk", |_| false);
+    single.keep_tables("no such key", |_| false);
+    assert!(!single.write().contains("disk"), "{}", single.write());
+}
+
+#[test]
+fn each_table_of_an_array_makes_a_document_of_its_own() {
+    let parts = Document::parse("f.toml", TABLES).unwrap().split("disk");
+    let texts: Vec<String> = parts.iter().map(Document::write).collect();
+    assert_eq!(texts.len(), 3);
+    for (text, name) in texts.iter().zip(["a", "b", "c"]) {
+        let has = |name: &str| text.contains(&format!("name = \"{name}\""));
+        assert!(has(name) && ["a", "b", "c"].into_iter().filter(|other| has(other)).count() == 1, "{text}");
+    }
+}
+
+#[test]
+fn a_key_takes_the_place_of_another_of_its_name() {
+    let mut document = Document::parse("f.toml", TABLES).unwrap();
+    document.move_key("from", "x", "into");
+    let number = |table: &str, key: &str| -> Option<u64> {
+        let root = document.root();
+        inside(&root, table).u64(key).ok().flatten()
+    };
+    assert_eq!([number("from", "x"), number("from", "y"), number("into", "x")], [None, Some(2), Some(1)]);
+}
