@@ -158,11 +158,11 @@ fn score(
     share: f64,
     watch: &dyn SearchWatch,
 ) -> GoalScore {
-    let run = || try_one(space, candidate, LoadPart::Seen(share), watch);
     if !watch.goes_on() {
         return GoalScore::worst();
     }
-    run().map_or_else(|_| GoalScore::worst(), |run| goal.score(&run))
+    let run = try_one(space, candidate, LoadPart::Seen(share), watch);
+    run.map_or_else(|_| GoalScore::worst(), |run| goal.score(&run))
 }
 
 /// A search under way.
