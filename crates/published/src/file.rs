@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `title`, `source` | what it is; paper and place |
 //! | `[experiment.NAME]` | an experiment file, as `simulate` takes it; NAME is what measures call it |
-//! | `[full]` | `NAME = ["run.requests=100000"]`: what a longer run changes in it |
+//! | `[full]` | `NAME = ["run.requests=10000"]`: what a longer run changes in it; it runs under ten seeds, so a tenth of what is wanted in all |
 //! | `[[target]]` | `id`, `claim`, `published`, `measure` (`none` where nothing measures it), `tolerance`; `basis` (published, fitted, derived, construction, repeat, own) and `how`; `quote`, `fast`, `note`, `known_miss`, `expect` (held, missed, undecided) |
 //! | `[[cells]]` | several cells of a table in place of `published`: `cells = ["50KiB 0.5/s 19.2"]`, labels and the printed number; `$1`, `$2` in `claim` and `measure`; `missed`, `undecided`: which |
 //! | `[[figure]]` | `title`, `x`, `y` and `[[figure.curve]]` with `name`, `measure`, `over`, `published` (rows of x and y) |
