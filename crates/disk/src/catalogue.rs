@@ -2,7 +2,7 @@
 //!
 //! The list is made of that folder when the crate is built, so that no drive is named here.
 
-use crate::disksim;
+use crate::disksim::{self, ParameterFiles};
 use crate::other;
 use crate::published::Published;
 use crate::read::{Drive, Model, is_disk, load, parse};
@@ -84,6 +84,18 @@ pub fn model(name: &str) -> Result<Model, BadInput> {
         Source::File(path) if disksim::is_ours(path) => find(name).map(|drive| Model::Disk(Box::new(drive))),
         Source::File(path) => Model::load(path),
     }
+}
+
+/// The disk of this name or file in DiskSim's words; they name the seek file `seek_file`.
+///
+/// # Errors
+/// When there is no such disk, or DiskSim has no words for it.
+pub fn for_disksim(name: &str, seek_file: &str) -> Result<ParameterFiles, BadInput> {
+    let drive = find(name)?;
+    let (file, document, _) = document(name)?;
+    let plan = crate::read::layout_plan(&document)?;
+    let mend = "name another drive, or another system";
+    disksim::export(&drive, &plan, seek_file).map_err(|what| BadInput::new(file, At::File, what, mend))
 }
 
 /// The drive file of a device as a document, its name, and the folder that files it names are relative to.

@@ -6,7 +6,7 @@ mod seek;
 
 use crate::other;
 use crate::published::Published;
-use crate::{Mechanics, Other, Rotation, SeekTable, Sheet, Switches, Truth};
+use crate::{LayoutPlan, Mechanics, Other, Rotation, SeekTable, Sheet, Switches, Truth};
 use block::{BadInput, Span};
 use config::{Document, Section, Table};
 use std::path::Path;
@@ -219,7 +219,7 @@ fn read(name: &str, root: &Section) -> Result<Drive, BadInput> {
     let rotation = required_table(root, "rotation")?;
     let rpm = rotation.value(&RPM)?;
     rotation.close()?;
-    let layout = geometry::layout(&required_table(root, "geometry")?)?;
+    let (_, layout) = geometry::layout(&required_table(root, "geometry")?)?;
     let (seek, seek_write) = seek::tables(&required_table(root, "seek")?, layout.cylinders())?;
     let switches = switches(&required_table(root, "switch")?, &seek)?;
     let (overheads, bus) = controller::overheads(root.section("overhead")?)?;
@@ -234,6 +234,12 @@ fn read(name: &str, root: &Section) -> Result<Drive, BadInput> {
     let mechanics = Arc::new(mechanics);
     let sheet = Sheet { name: name.into(), title, sources, assumed, mechanics, overheads, bus, cache, queue };
     Ok(Drive { sheet, truth })
+}
+
+/// Where blocks lie, as the drive file of a disk has it.
+pub(crate) fn layout_plan(document: &Document) -> Result<LayoutPlan, BadInput> {
+    let root = document.root();
+    geometry::layout(&required_table(&root, "geometry")?).map(|(plan, _)| plan)
 }
 
 /// A table that must be there.

@@ -11,7 +11,7 @@ use block::{BadInput, Span};
 const MOST: f64 = 1e9;
 
 /// A rate, 10^6 bytes/s, that bounds nothing.
-const UNBOUND: f64 = 1e9;
+pub(super) const UNBOUND: f64 = 1e9;
 
 /// Parameters that bear on no time.
 const HARMLESS: [&str; 3] = ["Print stats", "Avg sectors per cylinder", "Calc sector by sector"];

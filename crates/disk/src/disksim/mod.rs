@@ -2,6 +2,7 @@
 //! listed, never swallowed.
 
 mod controller;
+mod export;
 mod files;
 mod layout;
 mod lexer;
@@ -13,6 +14,7 @@ mod path;
 
 use crate::{Access, Bus, Cache, Confidence, Drive, DrivePlan, Layout, Overheads, Queue, SectorRun, SeekCurve, Truth};
 use block::{At, BadInput, nearest};
+pub use export::{ParameterFiles, export};
 use lexer::Lexer;
 pub use params::Ignored;
 use params::Params;

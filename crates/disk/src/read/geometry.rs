@@ -97,8 +97,8 @@ fn sparing_text(name: &str) -> &'static str {
     }
 }
 
-/// Reads the layout in any of its forms.
-pub(super) fn layout(section: &Section) -> Result<Layout, BadInput> {
+/// Reads the layout in any of its forms: as it is written, and worked out.
+pub(super) fn layout(section: &Section) -> Result<(LayoutPlan, Layout), BadInput> {
     let heads = section.value(&HEADS)?;
     let order = match section.get(&ORDER)? {
         None if section.has("tree") || section.has("list") => TrackOrder::HeadsFirst,
@@ -122,14 +122,14 @@ pub(super) fn layout(section: &Section) -> Result<Layout, BadInput> {
         let plan = LayoutPlan { heads, sector_blocks, tree, blocks, ..LayoutPlan::default() };
         let layout = Layout::new(&plan).map_err(|what| inner.here(what, "correct the tree"))?;
         section.close()?;
-        return Ok(layout);
+        return Ok((plan, layout));
     }
     if let Some(inner) = section.section("list")? {
         let list = Some(list::read(&inner)?);
         let plan = LayoutPlan { heads, sector_blocks, list, blocks, ..LayoutPlan::default() };
         let layout = Layout::new(&plan).map_err(|what| inner.here(what, "correct the list"))?;
         section.close()?;
-        return Ok(layout);
+        return Ok((plan, layout));
     }
     let skew = section.value(&SKEW)?;
     let rows = section.need(ZONES.name(), section.get(&ZONES)?)?;
@@ -149,7 +149,7 @@ pub(super) fn layout(section: &Section) -> Result<Layout, BadInput> {
     defects(section, &mut plan, skew)?;
     let layout = Layout::new(&plan).map_err(|what| section.error("zones", what, "correct the zone table"))?;
     section.close()?;
-    Ok(layout)
+    Ok((plan, layout))
 }
 
 fn zone(row: &[f64], skew: Skew) -> Result<ZonePlan, String> {

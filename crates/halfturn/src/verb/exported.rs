@@ -1,6 +1,7 @@
 //! `--for`: a drive in the settings of another system, from what a host gets of it in virtual time.
 
-use crate::failure::VerbFailure;
+use super::outputs::{Inputs, OutputFile};
+use crate::failure::{VerbFailure, print};
 use crate::report::{self, MeasuredDrive, MeasuredRate, ScrubChoice};
 use block::{At, BadInput, Span, Verb};
 use clap::ValueEnum;
@@ -9,6 +10,7 @@ use drive::host::{HostLoad, HostOrder, commands_s};
 use drive::{Drive, Machine};
 use load::interval;
 use rayon::prelude::*;
+use std::path::Path;
 
 /// Whose settings are wanted.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -21,6 +23,8 @@ pub enum TargetSystem {
     Fio,
     /// Module parameters of ZFS that depend on the drive
     Zfs,
+    /// The drive itself in DiskSim's parameters, FILE.parv, with its seeks beside it, FILE.seek
+    Disksim,
 }
 
 /// Replications: each has its own places, and finds the platter elsewhere.
@@ -44,13 +48,40 @@ const BEARABLE: f64 = 2.0;
 /// What of a scrub is tried at once in the drive.
 const SCRUBS: [u32; 6] = [1, 2, 3, 4, 6, 10];
 
-/// What another system is told of a drive, as text.
-pub fn for_system(model: &Model, name: &str, system: TargetSystem) -> Result<String, VerbFailure> {
+/// What another system is told of a drive, printed or, for `output`, written.
+pub fn tell(name: &str, system: TargetSystem, output: Option<&Path>, inputs: &mut Inputs) -> Result<(), VerbFailure> {
+    match (system, output) {
+        (TargetSystem::Disksim, Some(path)) => write_for_disksim(name, path, inputs),
+        (_, Some(path)) => {
+            let output = OutputFile::new(path, inputs)?;
+            output.write(for_system(name, system)?)
+        }
+        (_, None) => print(&for_system(name, system)?),
+    }
+}
+
+/// Writes a drive's parameters, and its seek file beside them.
+pub fn write_for_disksim(name: &str, path: &Path, inputs: &mut Inputs) -> Result<(), VerbFailure> {
+    let beside = path.with_extension("seek");
+    let (parameters, seeks) = (OutputFile::new(path, inputs)?, OutputFile::new(&beside, inputs)?);
+    let file = beside.file_name().map_or_else(String::new, |file| file.to_string_lossy().into_owned());
+    let files = disk::catalogue::for_disksim(name, &file)?;
+    seeks.write(files.seeks)?;
+    parameters.write(files.parameters)
+}
+
+/// The same as text, of a system that is told by one.
+fn for_system(name: &str, system: TargetSystem) -> Result<String, VerbFailure> {
+    let model = &disk::catalogue::model(name)?;
     Ok(match system {
         TargetSystem::Ceph => report::for_ceph(&measure(model, name)?),
         TargetSystem::Iocost => report::for_iocost(&measure(model, name)?),
         TargetSystem::Fio => report::for_fio(&measure(model, name)?),
         TargetSystem::Zfs => report::for_zfs(model.title(), &try_scrubs(name)?),
+        TargetSystem::Disksim => {
+            let what = "DiskSim reads a drive from two files, its parameters and its seeks";
+            return Err(BadInput::new("--for disksim", At::File, what, "say where by -o FILE.parv").into());
+        }
     })
 }
 

@@ -1,6 +1,6 @@
 //! `halfturn profile`: learns a disk from the times of its commands.
 
-use super::exported::{TargetSystem, for_system};
+use super::exported::{TargetSystem, tell};
 use super::outputs::{Inputs, OutputFile};
 use crate::failure::{VerbFailure, print};
 use crate::progress::Profiling;
@@ -56,7 +56,8 @@ pub struct ProfileArgs {
     /// Also write a page with the findings and predicted against observed times into this file (HTML, opens offline)
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
-    /// Also print the settings of another system for the drive that was learned, as `drive show --for` does
+    /// Also print the settings of another system for the drive that was learned, as `drive show --for` does; those of DiskSim are
+    /// written beside it
     #[arg(long = "for", value_name = "SYSTEM", value_enum, requires = "output", conflicts_with = "mimic")]
     system: Option<TargetSystem>,
     /// Run the clock of an emulated drive this many times as fast; the host's lateness grows by the same factor
@@ -101,7 +102,9 @@ pub fn run(arguments: &ProfileArgs) -> Result<(), VerbFailure> {
     }
     print(&text)?;
     if let (Some(system), Some(written)) = (arguments.system, &written) {
-        print(&format!("\n{}", for_system(&disk::catalogue::model(written)?, written, system)?))?;
+        let beside = Path::new(written).with_extension("parv");
+        print("\n")?;
+        tell(written, system, Some(&*beside).filter(|_| system == TargetSystem::Disksim), &mut inputs)?;
     }
     match (verdict, found.outcome) {
         (Grade::Refused(why), ProfileOutcome::Disk(_)) => {

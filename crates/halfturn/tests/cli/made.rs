@@ -37,3 +37,32 @@ fn a_profile_that_cannot_be_believed_is_not_written() {
     }
     std::fs::remove_dir_all(&folder).expect("the folder is there");
 }
+
+/// What was learned of a drive, written for DiskSim and read back, reads as the drive does.
+#[test]
+fn a_profile_is_written_for_disksim_and_simulated_from_there() {
+    let folder = std::env::temp_dir().join(format!("halfturn-disksim-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let learn = ["profile", "simulated:mimic-base", "--quick", "-o", "learned.toml", "--for", "disksim"];
+    assert!(run_in(&folder, &learn).status.success());
+    let mean = |drive: &str, at: &str| {
+        let experiment = format!(
+            "[drive]\nmodel = \"{drive}\"\n[scheduler]\npolicy = \"fcfs\"\n[[workload]]\nname = \"reads\"\n\
+             kind = \"closed\"\ndepth = 1\nsize = \"16KiB\"\nat = \"{at}\"\n[run]\nrequests = 5000\n"
+        );
+        std::fs::write(folder.join("a.toml"), experiment).expect("it can be written");
+        let output = run_in(&folder, &["simulate", "a.toml", "--format", "json"]);
+        let run: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+        run["runs"][0]["classes"]["reads"]["response_ms"]["mean"].as_f64().expect("a mean")
+    };
+    for at in ["random", "sequential"] {
+        let [ours, theirs] = ["learned.toml", "learned.parv"].map(|drive| mean(drive, at));
+        assert!((theirs / ours - 1.0).abs() < 0.03, "{at}: {ours} and {theirs} ms");
+    }
+    let nowhere = run_in(&folder, &["drive", "show", "learned.toml", "--for", "disksim"]);
+    let told = String::from_utf8_lossy(&nowhere.stderr).into_owned();
+    assert!(nowhere.status.code() == Some(2) && told.contains("-o FILE.parv"), "{told}");
+    let over = run_in(&folder, &["drive", "show", "learned.parv", "--for", "disksim", "-o", "learned.parv"]);
+    assert!(!over.status.success(), "it reads what it would write");
+    std::fs::remove_dir_all(&folder).expect("the folder is there");
+}

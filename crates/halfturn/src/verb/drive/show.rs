@@ -2,8 +2,10 @@
 
 use crate::failure::{VerbFailure, print};
 use crate::report;
-use crate::verb::exported::{TargetSystem, for_system};
+use crate::verb::exported::{TargetSystem, tell};
+use crate::verb::outputs::Inputs;
 use clap::Args;
+use std::path::PathBuf;
 
 /// Show a drive's data sheet.
 ///
@@ -13,7 +15,7 @@ use clap::Args;
 /// of it, in virtual time. Of a profile that is what was learned, of the catalogue the data sheet.
 #[derive(Args)]
 #[command(
-    after_help = "Examples:\n  halfturn drive show st318437lw\n  halfturn drive show my-drive.toml\n  halfturn drive show nl20 --for iocost"
+    after_help = "Examples:\n  halfturn drive show st318437lw\n  halfturn drive show my-drive.toml\n  halfturn drive show nl20 --for iocost\n  halfturn drive show nl20 --for disksim -o nl20.parv"
 )]
 pub struct Show {
     /// A name `drive list` shows, or a drive file (TOML)
@@ -22,12 +24,17 @@ pub struct Show {
     /// Print the settings of another system for this drive
     #[arg(long = "for", value_name = "SYSTEM", value_enum)]
     system: Option<TargetSystem>,
+    /// Write them into this file
+    #[arg(short, long, value_name = "FILE", requires = "system")]
+    output: Option<PathBuf>,
 }
 
 pub fn run(arguments: &Show) -> Result<(), VerbFailure> {
-    let model = disk::catalogue::model(&arguments.drive)?;
     match arguments.system {
-        Some(system) => print(&for_system(&model, &arguments.drive, system)?),
-        None => print(&report::data_sheet(&model)),
+        Some(system) => {
+            let mut inputs = Inputs::of([&arguments.drive]);
+            tell(&arguments.drive, system, arguments.output.as_deref(), &mut inputs)
+        }
+        None => print(&report::data_sheet(&disk::catalogue::model(&arguments.drive)?)),
     }
 }
