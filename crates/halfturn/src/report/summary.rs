@@ -335,4 +335,15 @@ mod tests {
             "{shares:?}"
         );
     }
+
+    #[test]
+    fn a_page_is_called_as_the_text_is_whatever_is_swept() {
+        let cases = super::super::rows::tests::short_experiment("[\"first\", \"second\"]", "");
+        let results = super::super::rows::tests::run(&cases);
+        let summary = RunsSummary::of(&cases, &results);
+        assert_eq!((summary.title(), cases.len()), ("first", 2));
+        let text = super::super::setting::setting(&cases);
+        assert_eq!(text.lines().next().map(str::trim), Some(summary.title()));
+        assert_eq!(RunsSummary { pairs: Vec::new() }.title(), "");
+    }
 }

@@ -416,3 +416,60 @@ impl Client {
         pool.give(self.input.buffer);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::unit::Ram;
+    use crate::{Clock, Host, Unwritten};
+    use load::experiment::IoBackend;
+    use std::os::unix::net::UnixStream;
+
+    #[test]
+    fn who_has_filled_its_memory_gets_more_which_holds_what_was_not_read_and_gives_back_the_other() {
+        let mut kernel = Host::new(Clock::new(1.0), IoBackend::Threads).expect("a host");
+        let (mut pool, mut unit) = (Pool::default(), Ram::new(8, Unwritten::Zeros));
+        let (ours, _theirs) = UnixStream::pair().expect("sockets");
+        let session = Session {
+            export: 0,
+            size: 4096,
+            block: nbd::BlockSize::default(),
+            flags: nbd::Flags::default(),
+            structured: false,
+            extended: false,
+            contexts: nbd::Contexts::default(),
+        };
+        let early: Vec<u8> = (0..LEAST_INPUT).map(|i| i as u8).collect();
+        let identity = Identity { user: None, process: None, cgroup: None, names: Vec::new() };
+        let served = (identity, ServedAs::default());
+        let mut client = Client::new(ours.into(), session, &early[..1000], served, Rc::default(), &mut pool);
+        let before = client.input.pointer();
+        client.input.buffer.put(1000, &early[1000..]);
+        // Nobody wants what came but for its last five bytes.
+        client.reading = ReceiveState::Unwanted { left: LEAST_INPUT - 5, answer: None };
+        for (count, filled) in [(2000, false), (LEAST_INPUT - 3000, true)] {
+            assert!(client.note_received(count as i32) && client.filled == filled);
+        }
+        assert!(matches!(client.hear(None), Heard::NotYet) && client.unread == (LEAST_INPUT - 5, LEAST_INPUT));
+        let mut hands = Hands { kernel: &mut kernel, pool: &mut pool, unit: &mut unit };
+        client.receive(3, &mut hands).expect("pushed");
+        assert!(client.input.bytes == INPUT && client.unread == (0, 5) && client.receiving);
+        let mut kept = [0; 5];
+        client.input.buffer.get(0, &mut kept);
+        assert_eq!(kept, early[LEAST_INPUT - 5..]);
+        let again = Slice { buffer: hands.pool.take(LEAST_INPUT), from: 0, bytes: LEAST_INPUT };
+        assert_eq!(again.pointer(), before, "it is used again");
+        // What it has now is its own until it leaves, however much comes.
+        for round in 0..100 {
+            let mine = client.input.pointer();
+            assert!(client.note_received(INPUT as i32 - 5), "round {round}");
+            client.reading = ReceiveState::Unwanted { left: INPUT - 5, answer: None };
+            assert!(matches!(client.hear(None), Heard::NotYet));
+            client.receive(3, &mut hands).expect("pushed");
+            let other = hands.pool.take(INPUT);
+            assert!(client.input.pointer() == mine && !Rc::ptr_eq(&other, &client.input.buffer));
+            assert_eq!(Rc::strong_count(&client.input.buffer), 1 + 1 + round + 1, "this client and the kernel have it");
+        }
+        assert!(!client.note_received(0) && !client.note_received(-104), "it is gone");
+    }
+}
