@@ -352,7 +352,8 @@ mod tests {
         let mut got = [0; 4];
         // More than the queue has room for, so that some are submitted to make room.
         for round in 0..=ENTRIES {
-            ring.push(&ours, RingToken::Sent(round), RingOp::Send(vec![Slice::holding(&round.to_le_bytes())])).expect("pushed");
+            ring.push(&ours, RingToken::Sent(round), RingOp::Send(vec![Slice::holding(&round.to_le_bytes())]))
+                .expect("pushed");
             if round % 7 == 0 {
                 ring.submit().expect("begun");
                 for sent in round.saturating_sub(6)..=round {

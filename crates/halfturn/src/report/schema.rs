@@ -184,8 +184,24 @@ mod tests {
             (Takes::Rate, |section| section.rate("x").is_ok()),
         ];
         let values = [
-            "true", "false", "-1", "0", "1", "2", "5", "6", "0.5", "1.5", "-0.5", "\"auto\"", "\"a\"", "[\"a\"]", "[1, 2.5]",
-            "[[1, 2.5]]", "[[\"a\"]]", "[true]",
+            "true",
+            "false",
+            "-1",
+            "0",
+            "1",
+            "2",
+            "5",
+            "6",
+            "0.5",
+            "1.5",
+            "-0.5",
+            "\"auto\"",
+            "\"a\"",
+            "[\"a\"]",
+            "[1, 2.5]",
+            "[[1, 2.5]]",
+            "[[\"a\"]]",
+            "[true]",
         ];
         for (takes, reads) in readers {
             let schema = kind(takes);

@@ -337,7 +337,8 @@ mod tests {
                 of_kind.map(|piece| piece.to.since(piece.from).0).sum()
             };
             for (kind, _) in KINDS {
-                let on_arm = ["seek", "switch", "settle", "rotation", "transfer", "the drive's own work"].contains(&kind);
+                let on_arm =
+                    ["seek", "switch", "settle", "rotation", "transfer", "the drive's own work"].contains(&kind);
                 assert!(pieces.iter().all(|piece| piece.kind != kind || piece.arm == on_arm), "seed {seed}: {kind}");
             }
             for (name, _) in run.steps[0].parts.name_parts().iter().filter(|(name, _)| *name != "external") {

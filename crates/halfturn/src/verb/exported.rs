@@ -172,7 +172,11 @@ mod tests {
         }
         // The more of a scrub is in the drive, the longer reads wait, and the faster the scrub is.
         for pair in choices.windows(2) {
-            assert!(pair[0].reads_ms < pair[1].reads_ms && pair[0].scrub_mb_s < pair[1].scrub_mb_s, "{}", pair[1].count);
+            assert!(
+                pair[0].reads_ms < pair[1].reads_ms && pair[0].scrub_mb_s < pair[1].scrub_mb_s,
+                "{}",
+                pair[1].count
+            );
         }
     }
 }

@@ -432,7 +432,8 @@ mod tests {
     use block::errno::{EINVAL, EIO};
 
     fn volumes(lines: &str) -> Vec<ServedVolume> {
-        let text = format!("[drive]\npath = \"ram:1MiB\"\n[scheduler]\npolicy = \"look\"\n[[volume]]\nname = \"a\"\n{lines}");
+        let text =
+            format!("[drive]\npath = \"ram:1MiB\"\n[scheduler]\npolicy = \"look\"\n[[volume]]\nname = \"a\"\n{lines}");
         let experiment = load::experiment::parse_service("f.toml", &text, &[]).expect("a service file");
         ServedVolume::all(&experiment, 1 << 20).expect("they fit")
     }
