@@ -226,4 +226,28 @@ mod tests {
             bar.finish();
         }
     }
+
+    #[test]
+    fn every_bar_stands_where_it_is_told_to() {
+        use profile::ProgressWatcher;
+        use sim::SearchWatch;
+        let searching = Searching::new();
+        searching.plan(3);
+        searching.end_trial();
+        searching.plan(2);
+        assert_eq!((searching.0.length(), searching.0.position()), (Some(5), 1));
+        searching.finish();
+        let reading = ReadingBar::new();
+        reading.at(7);
+        assert_eq!(reading.0.position(), 7);
+        reading.finish();
+        let mut profiling = Profiling::new("the drive");
+        for (done, all, position) in [(0, 0, 0), (1, 4, 250), (u64::MAX / 2, u64::MAX, 499), (4, 4, 1000)] {
+            profiling.on_mapped(done, all);
+            assert_eq!(profiling.0.position(), position);
+        }
+        profiling.share(0.5);
+        assert_eq!((profiling.0.length(), profiling.0.position()), (Some(1000), 500));
+        profiling.finish();
+    }
 }

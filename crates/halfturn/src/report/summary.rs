@@ -346,4 +346,41 @@ mod tests {
         assert_eq!(text.lines().next().map(str::trim), Some(summary.title()));
         assert_eq!(RunsSummary { pairs: Vec::new() }.title(), "");
     }
+
+    #[test]
+    fn the_table_and_the_curves_have_each_class_of_each_run() {
+        let cases = super::super::rows::tests::short_experiment("\"a\"", "policy = [\"fcfs\", \"satf\"]");
+        let results = super::super::rows::tests::run(&cases);
+        let summary = RunsSummary::of(&cases, &results);
+        let table = summary.table();
+        assert_eq!((table.rows.len(), table.words), (2, 2));
+        for ((row, run), policy) in table.rows.iter().zip(&results.runs).zip(["fcfs", "satf"]) {
+            let class = &run.classes["readers"];
+            let of = |head: &str| &row[table.heads.iter().position(|other| other == head).expect("a column")];
+            assert_eq!(
+                (row.len(), of("policy").as_str(), of("class").as_str()),
+                (table.heads.len(), policy, "readers")
+            );
+            assert_eq!(*of("requests"), class.requests.to_string());
+            assert_eq!(*of("arm busy, %"), format!("{:.1}", 100.0 * run.disks[0].busy));
+            let times = &class.response_ms;
+            for (head, figure) in [
+                ("mean, ms", times.mean),
+                ("p50, ms", times.p50),
+                ("p95, ms", times.p95),
+                ("p99, ms", times.p99),
+                ("p99.9, ms", times.p999),
+                ("longest, ms", times.max),
+                ("MB/s", class.throughput_mb_s),
+            ] {
+                assert_eq!(*of(head), format!("{figure:.3}"), "{head}");
+            }
+        }
+        let figure = summary.distributions("readers", "");
+        assert_eq!(figure.series.len(), 2);
+        for series in &figure.series {
+            let Marks::Line { at, steps: false } = &series.marks else { panic!("a curve") };
+            assert!(at[0].1 == 0.0 && at[at.len() - 1].1 == 100.0, "{at:?}");
+        }
+    }
 }
