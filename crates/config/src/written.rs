@@ -184,6 +184,27 @@ mod tests {
     }
 
     #[test]
+    fn every_number_is_read_back_as_it_was_written() {
+        let numbers = [0.0, -0.0, 1.0, -2.0, 0.1, 1e15, 1e16, 1e300, -5e-324, f64::MAX, f64::MIN_POSITIVE];
+        let all = numbers.into_iter().chain([f64::INFINITY, f64::NEG_INFINITY, f64::NAN]);
+        for number in all {
+            let text = format!("x = {}", format!("{number:?}").to_lowercase());
+            let float = |text: &str| {
+                let read = Document::parse("f.toml", text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+                match read.root.get("x").map(|node| &node.item) {
+                    Some(TreeItem::Scalar(Scalar::Float(number))) => (*number, read.write(), read.write_json()),
+                    other => panic!("{text} is no longer a fraction: {other:?}"),
+                }
+            };
+            let (read, written, json) = float(&text);
+            let (again, ..) = float(&written);
+            assert!(read.to_bits() == again.to_bits() || read.is_nan() && again.is_nan(), "{number:?}: {written}");
+            // JSON has no number that is not finite.
+            assert_eq!(json.ends_with("\"}"), !number.is_finite(), "{json}");
+        }
+    }
+
+    #[test]
     fn texts_are_changed_by_their_key_and_nowhere_else() {
         let mut document =
             Document::parse("f.toml", "file = 'a'\nname = 'a'\n[x]\nfile = ['a', 'b']\n[[w]]\nfile = 'a'").unwrap();

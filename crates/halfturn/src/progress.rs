@@ -196,3 +196,58 @@ impl profile::ProgressWatcher for Profiling {
         self.0.set_position((u128::from(done) * 1000 / u128::from(all.max(1))) as u64);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sim::Watch;
+
+    /// Two cases of three replications, so long.
+    fn cases(length: &str) -> Vec<Case> {
+        let text = format!(
+            "[drive]\nmodel = \"st318437lw\"\n[scheduler]\npolicy = [\"fcfs\", \"satf\"]\n[[workload]]\nname = \"r\"\nkind = \"closed\"\ndepth = 2\n\
+             size = \"4KiB\"\n[run]\nreplications = 3\n{length}\n"
+        );
+        load::experiment::parse("f.toml", &text, &[], None).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    #[test]
+    fn a_bar_is_full_when_all_has_ended_and_not_before() {
+        for (length, all) in [("requests = 10", 60), ("duration = \"1s\"", 6)] {
+            let bar = Simulating::new(&cases(length));
+            assert_eq!((bar.bar.length(), bar.bar.position()), (Some(all), 0), "{length}");
+            for ended in 1..=6 {
+                bar.requests(7);
+                bar.requests(3);
+                bar.replication();
+                assert_eq!(bar.bar.position(), all / 6 * ended, "{length}");
+                assert_eq!((bar.replications.load(Relaxed), bar.requests.load(Relaxed)), (ended, 10 * ended));
+            }
+            bar.finish();
+        }
+    }
+
+    #[test]
+    fn every_bar_stands_where_it_is_told_to() {
+        use profile::ProgressWatcher;
+        use sim::SearchWatch;
+        let searching = Searching::new();
+        searching.plan(3);
+        searching.end_trial();
+        searching.plan(2);
+        assert_eq!((searching.0.length(), searching.0.position()), (Some(5), 1));
+        searching.finish();
+        let reading = ReadingBar::new();
+        reading.at(7);
+        assert_eq!(reading.0.position(), 7);
+        reading.finish();
+        let mut profiling = Profiling::new("the drive");
+        for (done, all, position) in [(0, 0, 0), (1, 4, 250), (u64::MAX / 2, u64::MAX, 499), (4, 4, 1000)] {
+            profiling.on_mapped(done, all);
+            assert_eq!(profiling.0.position(), position);
+        }
+        profiling.share(0.5);
+        assert_eq!((profiling.0.length(), profiling.0.position()), (Some(1000), 500));
+        profiling.finish();
+    }
+}

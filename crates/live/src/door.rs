@@ -228,3 +228,44 @@ fn whence(socket: &OwnedFd) -> String {
         Err(_) => "of this machine".into(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::fs::{OFlags, fcntl_getfl};
+    use rustix::net::sockopt::socket_domain;
+    use rustix::net::{AddressFamily, getsockname};
+    use std::net::TcpStream;
+    use std::os::unix::net::UnixStream;
+
+    #[test]
+    fn whoever_is_let_in_waits_for_nothing_and_small_answers_go_at_once() {
+        let tcp = Listener::tcp("127.0.0.1:0", TlsPolicy::Absent).expect("a port");
+        let address = getsockname(&tcp.socket).map(SocketAddr::try_from).expect("a name").expect("an address");
+        let _there = TcpStream::connect(address).expect("it listens");
+        let path = std::env::temp_dir().join(format!("halfturn-door-{}", std::process::id()));
+        let (unix, _place) = Listener::unix(&path).expect("a socket");
+        let _here = UnixStream::connect(&path).expect("it listens");
+        for (listener, family) in [(tcp, AddressFamily::INET), (unix, AddressFamily::UNIX)] {
+            let socket = listener.accept().expect("somebody knocks");
+            assert_eq!(socket_domain(&socket), Ok(family));
+            assert!(fcntl_getfl(&socket).expect("flags").contains(OFlags::NONBLOCK));
+            if family == AddressFamily::INET {
+                assert_eq!(rustix::net::sockopt::tcp_nodelay(&socket), Ok(true));
+            }
+        }
+    }
+
+    #[test]
+    fn without_tls_nobody_but_this_machine_is_served() {
+        for (address, policy, served) in [
+            ("127.0.0.1:0", TlsPolicy::Absent, true),
+            ("127.0.0.1:0", TlsPolicy::Required, true),
+            ("0.0.0.0:0", TlsPolicy::Absent, false),
+            ("0.0.0.0:0", TlsPolicy::Offered, false),
+            ("0.0.0.0:0", TlsPolicy::Required, true),
+        ] {
+            assert_eq!(Listener::tcp(address, policy).is_ok(), served, "{address}, {policy:?}");
+        }
+    }
+}

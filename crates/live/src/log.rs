@@ -253,14 +253,12 @@ impl LogWriter {
     }
 
     fn place(&mut self, place: Place) {
-        let numbers = match place {
-            Place::Nowhere => [0, 0, 0],
-            Place::Request(id, from) => [1, id.0, from],
-            Place::Frame(frame, from) => [2, frame.0, from],
-            Place::Scan => [3, 0, 0],
-        };
-        let count = if matches!(place, Place::Nowhere | Place::Scan) { 1 } else { 3 };
-        numbers.into_iter().take(count).for_each(|number| self.put(number.into()));
+        match place {
+            Place::Nowhere => self.put(0),
+            Place::Request(id, from) => self.put_all(&[1, id.0.into(), from.into()]),
+            Place::Frame(frame, from) => self.put_all(&[2, frame.0.into(), from.into()]),
+            Place::Scan => self.put(3),
+        }
     }
 }
 
@@ -534,6 +532,7 @@ mod tests {
             Action::Copy { from: frame, to: place, blocks: 77 },
             Action::Compare { number: 9, slot: 3, one: frame, other: place, blocks: 4 },
             Action::Xor { from: place, into: Place::Nowhere, blocks: 0, times: Factor(7) },
+            Action::Copy { from: Place::Scan, to: frame, blocks: 1 },
             Action::GiveUp(DiskId(300)),
             Action::Complete(DiskId(2)),
             Action::Finish(RequestId(8), Ending::Finished),

@@ -340,4 +340,27 @@ mod tests {
         assert_eq!(ring.flying(), 0);
         assert!(ring.wait(Some(Duration::from_millis(1))).is_ok(), "a wait may end with nothing");
     }
+
+    #[test]
+    fn what_was_pushed_is_begun_when_it_is_submitted_and_not_only_when_it_is_waited_for() {
+        use std::io::Read;
+        let mut ring = Ring::new().expect("io_uring");
+        let (ours, mut theirs) = UnixStream::pair().expect("a pair");
+        theirs.set_read_timeout(Some(Duration::from_secs(5))).expect("a limit");
+        let ours: Rc<OwnedFd> = Rc::new(ours.into());
+        ring.submit().expect("of nothing, nothing is begun");
+        let mut got = [0; 4];
+        // More than the queue has room for, so that some are submitted to make room.
+        for round in 0..=ENTRIES {
+            ring.push(&ours, RingToken::Sent(round), RingOp::Send(vec![Slice::holding(&round.to_le_bytes())]))
+                .expect("pushed");
+            if round % 7 == 0 {
+                ring.submit().expect("begun");
+                for sent in round.saturating_sub(6)..=round {
+                    theirs.read_exact(&mut got).expect("it comes though nobody waits");
+                    assert_eq!(got, sent.to_le_bytes());
+                }
+            }
+        }
+    }
 }

@@ -588,3 +588,6 @@ impl<S: RequestSource, K: Kernel> World for LiveWorld<S, K> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

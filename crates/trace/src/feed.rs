@@ -217,4 +217,46 @@ mod tests {
         assert_eq!(feed.record(8).unwrap(), Some(&[7u8; 8][..]));
         assert_eq!(feed.record(8).unwrap_err().at, At::Record(2));
     }
+
+    /// Ten lines or records of four bytes, and then a disk that fails.
+    struct Failing(usize);
+
+    impl io::Read for Failing {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            let count = into.len().min(self.0).min(3);
+            if count == 0 {
+                return Err(io::Error::other("the disk is broken"));
+            }
+            for byte in &mut into[..count] {
+                *byte = if self.0 % 4 == 1 { b'\n' } else { b'x' };
+                self.0 -= 1;
+            }
+            Ok(count)
+        }
+    }
+
+    #[test]
+    fn a_trace_that_cannot_be_read_on_is_not_taken_for_one_that_ends() {
+        let open = || TraceFeed::new(TraceSource::unpack("a.trace", Failing(40)).expect("it begins"));
+        let failed = |error: BadInput, at| {
+            assert_eq!(error.at, at);
+            assert!(error.what.contains("cannot be read on: the disk is broken"), "{}", error.what);
+        };
+        let mut lines = open();
+        for number in 1..=10 {
+            assert_eq!(lines.line().unwrap(), Some(&b"xxx"[..]), "line {number}");
+        }
+        failed(lines.line().unwrap_err(), At::Line(11));
+        for size in [4, 8, 3] {
+            let mut records = open().by_records();
+            for number in 1..=40 / size as u64 {
+                assert_eq!(records.record(size).unwrap().map(<[u8]>::len), Some(size), "record {number} of {size}");
+            }
+            failed(records.record(size).unwrap_err(), At::Record(40 / size as u64 + 1));
+        }
+        let mut looked = open();
+        assert_eq!(looked.peek(100).unwrap().len(), 40, "what came before it is good");
+        looked.skip(40);
+        failed(looked.peek(1).unwrap_err(), At::Line(1));
+    }
 }

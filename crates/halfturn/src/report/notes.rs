@@ -139,4 +139,26 @@ mod tests {
         assert!(text.lines().all(|line| line.len() <= 110), "{text}");
         assert!(text.lines().skip(1).all(|line| line.starts_with("   ")), "{text}");
     }
+
+    #[test]
+    fn the_foot_explains_every_column_that_is_there_and_no_other() {
+        use super::super::rows::tests::{run, short_experiment};
+        use super::super::service;
+        for (scheduler, several) in [("", false), ("io = \"semi-preemptible\"", true)] {
+            let cases = short_experiment("\"a\"", scheduler);
+            let results = run(&cases);
+            let pairs: Vec<CaseRun> = cases.iter().zip(&results.runs).collect();
+            let foot = footer(&pairs, "").split_whitespace().collect::<Vec<_>>().join(" ");
+            assert_eq!(service::table(&pairs).is_some(), several);
+            for meaning in service::MEANING {
+                assert_eq!(foot.contains(meaning), several, "{foot}");
+            }
+            for (part, meaning) in MEANINGS {
+                let explained = foot.contains(&format!("{part}: {meaning}"));
+                assert_eq!(explained, shown_parts(&pairs).contains(&part), "{part}: {foot}");
+            }
+            assert!(foot.contains("busy: ") && !foot.contains("best of its column"), "{foot}");
+            assert!(footer(&pairs, "1 *2").contains("best of its column"));
+        }
+    }
 }

@@ -421,4 +421,47 @@ mod tests {
             ["0.00123", "0.1682", "8.200", "61.04", "105.8", "1,234"]
         );
     }
+
+    #[test]
+    fn each_remark_is_made_once_with_all_ids_it_is_about() {
+        let mut file = published::all(published::RunLength::Quick).expect("they are read").swap_remove(0);
+        let target = file.targets[0].clone();
+        let remark = |id: &str, known_miss: Option<&str>, expected, note: Option<&str>| {
+            let mut other = target.clone();
+            (other.id, other.expected) = (format!("f.{id}"), expected);
+            (other.known_miss, other.note) = (known_miss.map(Into::into), note.map(Into::into));
+            other
+        };
+        let (held, missed) = (Expected::Held, Expected::Missed);
+        let all = [
+            (remark("a", Some("noise"), missed, None), Verdict::Missed),
+            (remark("b", None, held, None), Verdict::Held),
+            (remark("c", Some("drift"), missed, None), Verdict::Missed),
+            (remark("d", Some("noise"), missed, Some("n")), Verdict::Undecided),
+            (remark("e", None, held, None), Verdict::Missed),
+            (remark("f", None, missed, Some("n")), Verdict::Missed),
+            (remark("g", None, missed, None), Verdict::Held),
+            (remark("h", None, held, Some("n")), Verdict::Unmeasured),
+            (remark("i", Some("drift"), missed, None), Verdict::Missed),
+            (remark("j", None, held, None), Verdict::Undecided),
+        ];
+        file.targets.clear();
+        let outcomes: Vec<TargetOutcome> = all
+            .iter()
+            .map(|(target, verdict)| TargetOutcome { target, file: &file, measured: Vec::new(), verdict: *verdict })
+            .collect();
+        let text = remarks("f", &outcomes.iter().collect::<Vec<_>>());
+        let lines: Vec<&str> = text.lines().map(str::trim).collect();
+        assert_eq!(
+            lines,
+            [
+                "a, d: a known miss: noise",
+                "c, i: a known miss: drift",
+                "e: missed, though expected to hold",
+                "f: missed, and no experiment shows why: n",
+                "g: listed as missed, and held",
+                "h: not measured: n"
+            ]
+        );
+    }
 }

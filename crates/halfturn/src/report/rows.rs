@@ -78,3 +78,43 @@ pub fn assemble(keys: &[&str], labels: Vec<Vec<String>>, columns: &[FigureColumn
     }
     table(&heads, &rows)
 }
+
+#[cfg(test)]
+pub mod tests {
+    use super::*;
+    use load::results::{Disk, Results};
+
+    /// Experiments that are soon run: one 4 KiB reader of a small drive, with these lines in `[scheduler]`, which say the policy or leave it to FCFS.
+    pub fn short_experiment(title: &str, scheduler: &str) -> Vec<Case> {
+        let policy = if scheduler.contains("policy = ") { "" } else { "policy = \"fcfs\"\n" };
+        let text = format!(
+            "title = {title}\n[drive]\nmodel = \"st318437lw\"\n[scheduler]\n{policy}{scheduler}\n[[workload]]\n\
+             name = \"readers\"\nkind = \"closed\"\ndepth = 4\nsize = \"256KiB\"\n[run]\nrequests = 40\n"
+        );
+        load::experiment::parse("f.toml", &text, &[], None).unwrap_or_else(|error| panic!("{error}\n{text}"))
+    }
+
+    /// What they come to.
+    pub fn run(cases: &[Case]) -> Results {
+        sim::simulate(cases, &sim::Unwatched).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    #[test]
+    fn a_part_has_a_column_where_it_takes_a_tenth_of_some_busy_time() {
+        let cases = short_experiment("\"a\"", "");
+        let mut run = run(&cases).runs.remove(0);
+        let disk = |busy: f64, parts: &[(&str, f64)]| Disk {
+            busy,
+            background: 0.0,
+            idle: 1.0 - busy,
+            parts: parts.iter().map(|(name, part)| ((*name).to_owned(), *part)).collect(),
+        };
+        run.disks = vec![
+            disk(1.0, &[("bus", 0.1), ("seek", 0.7), ("settle", 0.099), ("switch", 0.101)]),
+            disk(0.5, &[("overhead", 0.05), ("external", 0.049), ("seek", 0.4)]),
+        ];
+        assert_eq!(shown_parts(&[(&cases[0], &run)]), ["seek", "rotation", "transfer", "bus", "switch", "overhead"]);
+        run.disks.remove(0);
+        assert_eq!(shown_parts(&[(&cases[0], &run)]), ["seek", "rotation", "transfer", "overhead"]);
+    }
+}

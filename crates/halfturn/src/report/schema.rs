@@ -138,3 +138,82 @@ fn kind(takes: Takes) -> Value {
 
 /// A time with its unit.
 const TIME: &str = r"^\s*[0-9.]+\s*[a-z]+\s*$";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use config::{Document, Section};
+
+    /// What of the words of a schema a value keeps to; forms of texts are not looked at.
+    fn accepts(schema: &Value, value: &Value) -> bool {
+        let is = |word: &str| match word {
+            "string" => value.is_string(),
+            "integer" => value.is_i64() || value.is_u64(),
+            "number" => value.is_number(),
+            "boolean" => value.is_boolean(),
+            "array" => value.as_array().is_some_and(|list| list.iter().all(|each| accepts(&schema["items"], each))),
+            other => panic!("a type that no key has: {other}"),
+        };
+        let typed = match &schema["type"] {
+            Value::Array(words) => words.iter().filter_map(Value::as_str).any(is),
+            Value::String(word) => is(word),
+            _ => true,
+        };
+        let from = schema["minimum"].as_f64().is_none_or(|least| value.as_f64().is_some_and(|given| given >= least));
+        let to = schema["maximum"].as_f64().is_none_or(|most| value.as_f64().is_some_and(|given| given <= most));
+        typed && from && to && schema["enum"].as_array().is_none_or(|all| all.contains(value))
+    }
+
+    #[test]
+    fn a_schema_takes_what_the_reader_of_a_key_takes_and_nothing_else() {
+        type Reads = fn(&Section) -> bool;
+        let readers: [(Takes, Reads); 14] = [
+            (Takes::Text, |section| section.string("x").is_ok()),
+            (Takes::Texts, |section| section.strings("x").is_ok()),
+            (Takes::Name, |section| section.name("x").is_ok()),
+            (Takes::Bool, |section| section.bool("x").is_ok()),
+            (Takes::BoolOr("auto"), |section| section.bool_or("x", "auto").is_ok()),
+            (Takes::Whole(2, 5), |section| section.within("x", 2, 5).is_ok()),
+            (Takes::Whole(0, u64::MAX), |section| section.u64("x").is_ok()),
+            (Takes::Number(f64::MIN, f64::MAX), |section| section.f64("x").is_ok()),
+            (Takes::Numbers, |section| section.f64s("x").is_ok()),
+            (Takes::Rows, |section| section.rows("x").is_ok()),
+            (Takes::Share, |section| section.share("x").is_ok()),
+            (Takes::Size, |section| section.size("x").is_ok()),
+            (Takes::Time, |section| section.span("x").is_ok()),
+            (Takes::Rate, |section| section.rate("x").is_ok()),
+        ];
+        let values = [
+            "true",
+            "false",
+            "-1",
+            "0",
+            "1",
+            "2",
+            "5",
+            "6",
+            "0.5",
+            "1.5",
+            "-0.5",
+            "\"auto\"",
+            "\"a\"",
+            "[\"a\"]",
+            "[1, 2.5]",
+            "[[1, 2.5]]",
+            "[[\"a\"]]",
+            "[true]",
+        ];
+        for (takes, reads) in readers {
+            let schema = kind(takes);
+            for given in values {
+                let value: Value = serde_json::from_str(given).expect("JSON");
+                // Of a text's form only the pattern says more.
+                if value.is_string() && schema["pattern"].is_string() {
+                    continue;
+                }
+                let document = Document::parse("f.toml", &format!("x = {given}")).expect("TOML");
+                assert_eq!(accepts(&schema, &value), reads(&document.root()), "{given} as {schema}");
+            }
+        }
+    }
+}

@@ -283,3 +283,42 @@ fn span(span: Span) -> String {
     let seconds = span.as_secs();
     if seconds.fract() == 0.0 { format!("{} s", number::count(seconds as u64)) } else { number::seconds(seconds) }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::rows::tests::short_experiment;
+    use super::*;
+
+    #[test]
+    fn what_is_believed_and_who_interrupts_is_told_apart() {
+        let short = "io = \"semi-preemptible\"\n";
+        let yields = |rule: &str| format!("preemption = \"{rule}\"\npredictor = \"profile\"\n{short}");
+        let cases: Vec<(String, &str)> = vec![
+            (String::new(), "satf"),
+            ("predictor = \"distance\"".into(), "distance alone"),
+            ("predictor = \"mimic\"".into(), "past distances"),
+            ("predictor = \"mimic\"\nmimic.second_key = \"angle\"".into(), "in angles"),
+            ("predictor = \"in-use\"".into(), "learning the device"),
+            ("predictor = \"oracle\"".into(), "oracle"),
+            ("profile = \"learned\"".into(), "another drive"),
+            ("profile = \"atlas10k\"".into(), "atlas10k"),
+            (yields("conservative"), "both together"),
+            (yields("aggressive"), "the newcomer"),
+            (yields("lookahead"), "whole schedules"),
+        ];
+        let told = cases.iter().map(|(lines, _)| {
+            let case = short_experiment("\"a\"", &format!("policy = \"satf\"\n{lines}")).remove(0);
+            let words = scheduler(&case.experiment).join(", ");
+            assert!(setting(&[case]).contains(&words), "{words:?}");
+            words
+        });
+        let told: Vec<String> = told.collect();
+        for ((lines, word), words) in cases.iter().zip(&told) {
+            assert!(words.contains(word), "{words} of\n{lines}");
+            assert_eq!(told.iter().filter(|other| *other == words).count(), 1, "{words}");
+        }
+        for word in ["in angles", "distance alone", "another drive", "the newcomer", "oracle"] {
+            assert_eq!(told.iter().filter(|words| words.contains(word)).count(), 1, "{word}");
+        }
+    }
+}

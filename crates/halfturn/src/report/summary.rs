@@ -335,4 +335,57 @@ mod tests {
             "{shares:?}"
         );
     }
+
+    #[test]
+    fn a_page_is_called_as_the_text_is_whatever_is_swept() {
+        let cases = super::super::rows::tests::short_experiment("[\"first\", \"second\"]", "");
+        let results = super::super::rows::tests::run(&cases);
+        let summary = RunsSummary::of(&cases, &results);
+        assert_eq!((summary.title(), cases.len()), ("first", 2));
+        let text = super::super::setting::setting(&cases);
+        assert_eq!(text.lines().next().map(str::trim), Some(summary.title()));
+        assert_eq!(RunsSummary { pairs: Vec::new() }.title(), "");
+    }
+
+    #[test]
+    fn the_table_and_the_curves_have_each_class_of_each_run() {
+        let cases = super::super::rows::tests::short_experiment("\"a\"", "policy = [\"fcfs\", \"satf\"]");
+        let mut results = super::super::rows::tests::run(&cases);
+        for class in results.runs.iter_mut().flat_map(|run| run.classes.values_mut()) {
+            // So few requests have some of these alike.
+            let times = &mut class.response_ms;
+            [times.p50, times.p95, times.p99, times.p999, times.max] = [1.5, 2.5, 3.5, 4.5, 5.5];
+        }
+        let summary = RunsSummary::of(&cases, &results);
+        let table = summary.table();
+        assert_eq!((table.rows.len(), table.words), (2, 2));
+        for ((row, run), policy) in table.rows.iter().zip(&results.runs).zip(["fcfs", "satf"]) {
+            let class = &run.classes["readers"];
+            let of = |head: &str| &row[table.heads.iter().position(|other| other == head).expect("a column")];
+            assert_eq!(
+                (row.len(), of("policy").as_str(), of("class").as_str()),
+                (table.heads.len(), policy, "readers")
+            );
+            assert_eq!(*of("requests"), class.requests.to_string());
+            assert_eq!(*of("arm busy, %"), format!("{:.1}", 100.0 * run.disks[0].busy));
+            let times = &class.response_ms;
+            for (head, figure) in [
+                ("mean, ms", times.mean),
+                ("p50, ms", times.p50),
+                ("p95, ms", times.p95),
+                ("p99, ms", times.p99),
+                ("p99.9, ms", times.p999),
+                ("longest, ms", times.max),
+                ("MB/s", class.throughput_mb_s),
+            ] {
+                assert_eq!(*of(head), format!("{figure:.3}"), "{head}");
+            }
+        }
+        let figure = summary.distributions("readers", "");
+        assert_eq!(figure.series.len(), 2);
+        for series in &figure.series {
+            let Marks::Line { at, steps: false } = &series.marks else { panic!("a curve") };
+            assert!(at[0].1 == 0.0 && at[at.len() - 1].1 == 100.0, "{at:?}");
+        }
+    }
 }

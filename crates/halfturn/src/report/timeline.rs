@@ -300,4 +300,82 @@ mod tests {
         );
         assert!(pieces[0].told.contains("slack 0.060 ms") && pieces[2].told.starts_with("read of 8 blocks at 7"));
     }
+
+    fn timeline(steps: Vec<Step>, weights: Vec<(Time, f64)>) -> sim::Timeline {
+        let own_until = steps.last().map_or(Time::ZERO, |step| step.ended);
+        sim::Timeline { from: Time(0), steps, own_until, begins: Vec::new(), ends: Vec::new(), weights }
+    }
+
+    #[test]
+    fn commands_and_slack_fill_their_line_and_the_arm_does_one_thing_at_a_time() {
+        let seed = std::env::var("HALFTURN_SEED").map_or(20, |seed| seed.parse().expect("a number"));
+        let mut state: u64 = seed;
+        let mut draw = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % below
+        };
+        for _ in 0..200 {
+            let (mut at, mut steps) = (0, Vec::new());
+            for _ in 0..4 {
+                let issued = at + draw(3);
+                let mut one = step(issued, issued, 0, &[]);
+                let names = one.parts.name_parts().map(|(name, _)| name);
+                let spans = names.map(|_| Span(draw(4) * US));
+                let parts = &mut one.parts;
+                [parts.queued, parts.overhead, parts.seek, parts.switch] = [spans[0], spans[1], spans[2], spans[3]];
+                [parts.settle, parts.rotation, parts.bus] = [spans[4], spans[5], spans[6]];
+                parts.transfer = spans[7] + Span(US);
+                let took: u64 = parts.name_parts().iter().map(|(_, span)| span.0 / US).sum();
+                one.ended = Time((issued + took) * US);
+                at = issued + took;
+                steps.push(one);
+            }
+            let run = timeline(steps, Vec::new());
+            let pieces = pieces(&run, &|_| None);
+            let of_kind = |kind: &str| -> u64 {
+                let of_kind = pieces.iter().filter(|piece| piece.kind == kind);
+                of_kind.map(|piece| piece.to.since(piece.from).0).sum()
+            };
+            for (kind, _) in KINDS {
+                let on_arm =
+                    ["seek", "switch", "settle", "rotation", "transfer", "the drive's own work"].contains(&kind);
+                assert!(pieces.iter().all(|piece| piece.kind != kind || piece.arm == on_arm), "seed {seed}: {kind}");
+            }
+            for (name, _) in run.steps[0].parts.name_parts().iter().filter(|(name, _)| *name != "external") {
+                let of_part = |step: &Step| step.parts.name_parts().into_iter().find(|part| part.0 == *name);
+                let sum: u64 = run.steps.iter().filter_map(of_part).map(|(_, span)| span.0).sum();
+                assert_eq!(of_kind(name), sum, "seed {seed}: {name}");
+            }
+            let mut until = 0;
+            for (_, from, to) in line(&pieces, false) {
+                assert_eq!(from, until, "seed {seed}: {:?}", line(&pieces, false));
+                until = to;
+            }
+            assert_eq!(until, at, "seed {seed}");
+            let arm = line(&pieces, true);
+            assert!(arm.windows(2).all(|pair| pair[0].2 <= pair[1].1), "seed {seed}: {arm:?}");
+        }
+    }
+
+    #[test]
+    fn under_the_rows_the_values_of_the_first_are_drawn() {
+        let file = published::all(published::RunLength::Quick).expect("they are read").swap_remove(0);
+        let row = |weight| {
+            let weights = vec![(Time(0), weight), (Time(50 * US), 2.0 * weight)];
+            timeline(vec![step(0, 100, 0, &[("transfer", 100)])], weights)
+        };
+        let title = String::from("t");
+        let published = PublishedTimeline { title, values: Some(Values::Writes), rows: Vec::new() };
+        let rows = vec![("one", row(1.0)), ("other", row(8.0))];
+        let diagram = Diagram { file: &file, timeline: &published, rows };
+        let figure = diagram.figure();
+        let under: Vec<&Series> = figure.series.iter().filter(|series| series.under).collect();
+        let [Series { marks: Marks::Line { at, steps: true }, .. }] = under[..] else { panic!("one line of steps") };
+        assert_eq!(*at, [(0.0, 1.0), (0.05, 2.0), (0.1, 2.0)]);
+        let share = figure.under.map(|(_, share)| share);
+        assert_eq!(share, Some(VALUES / (diagram.height() - MARGINS)));
+        let none = PublishedTimeline { values: None, ..published.clone() };
+        let figure = Diagram { timeline: &none, ..diagram }.figure();
+        assert!(figure.under.is_none() && figure.series.iter().all(|series| !series.under));
+    }
 }

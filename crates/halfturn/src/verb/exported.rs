@@ -185,3 +185,29 @@ fn try_scrubs(name: &str) -> Result<Vec<ScrubChoice>, VerbFailure> {
     }
     Ok(choices)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_share_of_a_scrub_is_tried_beside_the_same_reads() {
+        let choices = try_scrubs("nl20").unwrap_or_else(|_| panic!("a drive of the catalogue"));
+        assert_eq!(choices.iter().map(|choice| choice.count).collect::<Vec<_>>(), SCRUBS);
+        for choice in &choices {
+            assert!(choice.alone_ms > 0.0 && choice.alone_ms == choices[0].alone_ms, "{}", choice.alone_ms);
+            assert!(choice.reads_ms > choice.alone_ms && choice.half_ms > 0.0, "{} ms", choice.reads_ms);
+            assert_eq!(choice.bearable, choice.reads_ms <= 2.0 * choice.alone_ms, "{}", choice.count);
+            // A row is read no faster than the drive transfers.
+            assert!((1.0..400.0).contains(&choice.scrub_mb_s), "{} MB/s", choice.scrub_mb_s);
+        }
+        // The more of a scrub is in the drive, the longer reads wait, and the faster the scrub is.
+        for pair in choices.windows(2) {
+            assert!(
+                pair[0].reads_ms < pair[1].reads_ms && pair[0].scrub_mb_s < pair[1].scrub_mb_s,
+                "{}",
+                pair[1].count
+            );
+        }
+    }
+}

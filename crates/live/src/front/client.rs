@@ -416,3 +416,91 @@ impl Client {
         pool.give(self.input.buffer);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Unwritten;
+    use crate::unit::Ram;
+    use std::os::unix::net::UnixStream;
+
+    /// Keeps what it was to receive, and does nothing of it.
+    #[derive(Default)]
+    struct Asked(Vec<Slice>);
+
+    impl Kernel for Asked {
+        fn now(&self) -> Time {
+            Time(5)
+        }
+
+        fn push(&mut self, _: &Rc<OwnedFd>, token: RingToken, op: RingOp) -> io::Result<()> {
+            assert_eq!(token, RingToken::Received(3));
+            self.0.extend(op.into_slices());
+            Ok(())
+        }
+
+        fn take(&mut self) -> Option<(RingToken, i32)> {
+            None
+        }
+
+        fn sleep(&mut self, _: Option<Time>) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn send(&mut self, _: &OwnedFd, _: &[Slice]) -> usize {
+            0
+        }
+
+        fn shut(&mut self, _: &OwnedFd) {}
+    }
+
+    #[test]
+    fn who_has_filled_its_memory_gets_more_which_holds_what_was_not_read_and_gives_back_the_other() {
+        let mut kernel = Asked::default();
+        let (mut pool, mut unit) = (Pool::default(), Ram::new(8, Unwritten::Zeros));
+        let (ours, _theirs) = UnixStream::pair().expect("sockets");
+        let session = Session {
+            export: 0,
+            size: 4096,
+            block: nbd::BlockSize::default(),
+            flags: nbd::Flags::default(),
+            structured: false,
+            extended: false,
+            contexts: nbd::Contexts::default(),
+        };
+        let early: Vec<u8> = (0..LEAST_INPUT).map(|i| i as u8).collect();
+        let identity = Identity { user: None, process: None, cgroup: None, names: Vec::new() };
+        let served = (identity, ServedAs::default());
+        let mut client = Client::new(ours.into(), session, &early[..1000], served, Rc::default(), &mut pool);
+        let before = client.input.pointer();
+        client.input.buffer.put(1000, &early[1000..]);
+        // Nobody wants what came but for its last five bytes.
+        client.reading = ReceiveState::Unwanted { left: LEAST_INPUT - 5, answer: None };
+        for (count, filled) in [(2000, false), (LEAST_INPUT - 3000, true)] {
+            assert!(client.note_received(count as i32) && client.filled == filled);
+        }
+        assert!(matches!(client.hear(None), Heard::NotYet) && client.unread == (LEAST_INPUT - 5, LEAST_INPUT));
+        let mut hands = Hands { kernel: &mut kernel, pool: &mut pool, unit: &mut unit };
+        client.receive(3, &mut hands).expect("pushed");
+        assert!(client.input.bytes == INPUT && client.unread == (0, 5) && client.receiving);
+        let mut kept = [0; 5];
+        client.input.buffer.get(0, &mut kept);
+        assert_eq!(kept, early[LEAST_INPUT - 5..]);
+        let again = Slice { buffer: hands.pool.take(LEAST_INPUT), from: 0, bytes: LEAST_INPUT };
+        assert_eq!(again.pointer(), before, "it is used again");
+        // What it has now is its own until it leaves, however much comes, and it is received behind what is not read yet.
+        for round in 1..10 {
+            let mine = client.input.pointer();
+            assert!(client.note_received((INPUT - 5) as i32) && client.said == Time(5), "round {round}");
+            client.reading = ReceiveState::Unwanted { left: INPUT - 5, answer: None };
+            assert!(matches!(client.hear(None), Heard::NotYet) && !client.receiving);
+            client.receive(3, &mut hands).expect("pushed");
+            client.receive(3, &mut hands).expect("it is received already");
+            let other = hands.pool.take(INPUT);
+            assert!(client.input.pointer() == mine && !Rc::ptr_eq(&other, &client.input.buffer));
+        }
+        let into: Vec<_> = kernel.0.iter().map(|slice| (slice.pointer(), slice.bytes)).collect();
+        assert_eq!(into, [(client.input.pointer().wrapping_add(5), INPUT - 5); 10]);
+        assert!(!client.note_received(0) && !client.note_received(-104), "it is gone");
+    }
+}

@@ -425,3 +425,41 @@ impl ServedVolume {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use block::errno::{EINVAL, EIO};
+
+    fn volumes(lines: &str) -> Vec<ServedVolume> {
+        let text =
+            format!("[drive]\npath = \"ram:1MiB\"\n[scheduler]\npolicy = \"look\"\n[[volume]]\nname = \"a\"\n{lines}");
+        let experiment = load::experiment::parse_service("f.toml", &text, &[]).expect("a service file");
+        ServedVolume::all(&experiment, 1 << 20).expect("they fit")
+    }
+
+    #[test]
+    fn an_export_says_of_its_volume_what_is_so() {
+        for read_only in [false, true] {
+            let volume = &volumes(&format!("read_only = {read_only}\nclass = \"gold\""))[0];
+            for rotational in [false, true] {
+                let export = volume.export(rotational);
+                assert_eq!(export.flags.has(Flags::ROTATIONAL), rotational);
+                assert_eq!(export.flags.has(Flags::READ_ONLY), read_only);
+                assert!(export.flags.has(Flags::SEND_FLUSH.with(Flags::SEND_FUA).with(Flags::CAN_MULTI_CONN)));
+                assert_eq!((export.name.as_str(), export.size, export.fault()), ("a", 1 << 20, None));
+                assert_eq!((export.description.as_str(), export.secured), ("class gold", false));
+            }
+        }
+    }
+
+    #[test]
+    fn what_was_refused_counts_as_failed_unless_the_device_hangs_or_only_speed_was_lacking() {
+        let volume = &mut volumes("")[0];
+        let failed = [EIO, ETIMEDOUT, EINVAL, EOPNOTSUPP, EIO].map(|errno| {
+            volume.count_refusal(errno);
+            volume.report().counts.failed
+        });
+        assert_eq!(failed, [1, 1, 2, 2, 3]);
+    }
+}

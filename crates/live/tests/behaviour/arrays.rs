@@ -3,7 +3,7 @@
 use crate::clients::{ask_at_random, request};
 use crate::service::Running;
 use live::make::{self, Existing};
-use live::{EngineMessage, FaultSetting};
+use live::{EngineMessage, FaultSetting, Use};
 use nbd::RequestType;
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
@@ -253,5 +253,38 @@ fn what_was_not_ended_well_is_had_again_and_any_disk_may_then_fail() {
         fault(&service, seed % disks, "error");
         assert!(holds(&service, 0) == kept, "{array}: seed {seed}, without disk {}", seed % disks);
         service.stop();
+    }
+}
+
+/// Once, when the array is had again; and where parity had to stand in for a disk, what may be wrong.
+#[test]
+fn of_an_array_that_was_cut_off_it_is_said_what_was_mended_and_what_may_be_wrong() {
+    for (array, disks, parity) in [(MIRRORED, 4, false), ("level = \"5\"\nstripe = \"16KiB\"", 3, true)] {
+        let array = format!("{array}\ndegraded = true");
+        let files = Disks::new(disks);
+        create(&files.text(&array, ""));
+        let service = Running::new(&files.text(&array, ""), 1.0);
+        ask_at_random(&service, "a", (0, PART), 5, 10);
+        let images = [false, true].map(|lacking| {
+            let image = Disks::new(disks);
+            for disk in 0..disks {
+                std::fs::copy(files.folder.join(format!("{disk}")), image.folder.join(format!("{disk}")))
+                    .expect("copied");
+            }
+            if lacking {
+                std::fs::remove_file(image.folder.join("1")).expect("a disk");
+            }
+            (lacking, image)
+        });
+        service.stop();
+        for (lacking, image) in images {
+            let experiment = parse(&image.text(&array, ""));
+            let notes = || make::devices(&experiment, Use::Writes, 0).expect("it is served").notes;
+            let (told, again) = (notes(), notes());
+            let says = |what: &str| told.iter().filter(|note| note.contains(what)).count();
+            assert_eq!(says("the array was not ended well"), 1, "{array}: {told:?}");
+            assert_eq!(says("may be told wrong"), usize::from(parity && lacking), "{array}: {told:?}");
+            assert!(!again.iter().any(|note| note.contains("not ended well")), "{array}: {again:?}");
+        }
     }
 }

@@ -372,3 +372,28 @@ fn what_comes_behind_the_wish_for_tls_is_left_to_it() {
     let closed = told.0.feed(&mut left, &mut Vec::new());
     assert_eq!(closed, HandshakeStep::Closed(CloseReason::Over), "it is not heard without");
 }
+
+#[test]
+fn the_longest_name_is_had_and_a_longer_one_is_refused_in_every_way_of_asking() {
+    let longest = "x".repeat(crate::limits::MAX_STRING);
+    let step = |number, data: &[u8]| {
+        let mut server =
+            Handshake::new(vec![Export { name: longest.clone(), size: 512, ..Export::default() }], &mut Vec::new());
+        let bytes = [NO_ZEROES, &option(number, data)].concat();
+        let (mut left, mut last) = (&bytes[..], HandshakeStep::More);
+        let mut out = Vec::new();
+        while !left.is_empty() && last == HandshakeStep::More {
+            last = server.feed(&mut left, &mut out);
+        }
+        // The first reply's kind, behind its magic and option.
+        (matches!(last, HandshakeStep::Ready(_)), out.get(12..16).map(<[u8]>::to_vec))
+    };
+    let longer = format!("{longest}x");
+    assert!(step(1, longest.as_bytes()).0 && !step(1, longer.as_bytes()).0);
+    assert!(step(7, &go(longest.as_bytes())).0 && !step(7, &go(longer.as_bytes())).0);
+    let unknown = step(7, &go(&longest.as_bytes()[1..])).1;
+    for number in [6, 7] {
+        let (_, kind) = step(number, &go(longer.as_bytes()));
+        assert!(kind.is_some() && kind != unknown, "{kind:?}: it is not only unknown");
+    }
+}

@@ -189,3 +189,24 @@ fn said<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> (Vec<u8>, HandshakeSt
     }
     (out, last, left)
 }
+
+#[test]
+fn a_list_of_exports_has_an_end() {
+    let listed = |count: usize| {
+        let mut client = client::ClientHandshake::new(ClientGoal::List);
+        let mut bytes = b"NBDMAGICIHAVEOPT\0\x03".to_vec();
+        let one = b"\0\x03\xe8\x89\x04\x55\x65\xa9\0\0\0\x03\0\0\0\x02\0\0\0\x05\0\0\0\x01a";
+        (0..count).for_each(|_| bytes.extend_from_slice(one));
+        bytes.extend_from_slice(b"\0\x03\xe8\x89\x04\x55\x65\xa9\0\0\0\x03\0\0\0\x01\0\0\0\0");
+        let (mut left, mut step) = (&bytes[..], Ok(client::ClientStep::More));
+        while !left.is_empty() && step == Ok(client::ClientStep::More) {
+            step = client.feed(&mut left, &mut Vec::new());
+        }
+        step
+    };
+    for count in [0, 1, nbd::limits::MAX_LISTED] {
+        let Ok(client::ClientStep::Listed(found)) = listed(count) else { panic!("{count} are not listed") };
+        assert!(found.len() == count && found.iter().all(|one| one.name == "a"));
+    }
+    assert_eq!(listed(nbd::limits::MAX_LISTED + 1), Err(Broken::Unexpected("a list without end")));
+}

@@ -308,11 +308,22 @@ mod tests {
     /// Time, sector, bytes and action of a blktrace event.
     type Raw = (u64, u64, u32, u64);
 
+    /// The number of a device, as the kernel has it.
+    const fn kernel_number(major: u32, minor: u32) -> u32 {
+        major << 20 | minor
+    }
+
+    /// A device for each time, all with other bytes.
+    fn device_at(time: u64) -> (u32, u32) {
+        (0x102 + time as u32, 0x3_0405 + 7 * time as u32)
+    }
+
     /// A blktrace record of version 1.
     fn blktrace_v1(big: bool, (time, sector, bytes, action): Raw, payload: &[u8]) -> Vec<u8> {
         let mut out = Fields { big, bytes: Vec::new() };
         out.u32(0x6561_7407).u32(1).u64(time).u64(sector).u32(bytes).u32(action as u32);
-        out.u32(77).u32(7 << 20 | 3).u32(0).u16(0).u16(payload.len() as u16);
+        let (major, minor) = device_at(time);
+        out.u32(77).u32(kernel_number(major, minor)).u32(0x0a0b_0c0d).u16(0x0e0f).u16(payload.len() as u16);
         out.bytes.extend_from_slice(payload);
         out.bytes
     }
@@ -321,8 +332,9 @@ mod tests {
     fn blktrace_v2(big: bool, (time, sector, bytes, action): Raw, payload: &[u8]) -> Vec<u8> {
         let mut out = Fields { big, bytes: Vec::new() };
         out.u32(0x6561_7408).u32(1).u64(time).u64(sector).u32(bytes).u32(77).u64(action);
-        out.u32(7 << 20 | 3).u32(0).u16(0).u16(payload.len() as u16);
-        out.bytes.extend_from_slice(&[0; 12]);
+        let (major, minor) = device_at(time);
+        out.u32(kernel_number(major, minor)).u32(0x0a0b_0c0d).u16(0x0e0f).u16(payload.len() as u16);
+        out.bytes.extend_from_slice(&[0x5a; 12]);
         out.bytes.extend_from_slice(payload);
         out.bytes
     }
@@ -344,7 +356,12 @@ mod tests {
             for write in [blktrace_v1, blktrace_v2] {
                 let bytes: Vec<u8> = events.iter().flat_map(|event| write(big, *event, b"payload")).collect();
                 assert!(looks(&bytes));
-                let (records, ledger) = read(|_| Ok(reader(vec![feed(bytes)])));
+                let (records, mut ledger) = read(|_| Ok(reader(vec![feed(bytes)])));
+                for (number, (time, ..)) in (0..).zip(events) {
+                    let (major, minor) = device_at(time);
+                    let known = ledger.devices.intern(format!("{major},{minor}").as_bytes());
+                    assert_eq!(known, Ok(TraceDevice(number)), "{major},{minor}");
+                }
                 assert_eq!(
                     (ledger.counts.records, ledger.counts.preflushes, ledger.counts.discards_skipped),
                     (4, 1, 1)

@@ -117,3 +117,30 @@ fn what_a_disk_has_in_flight_is_not_taken_for_that_of_the_one_after_it() {
     members.on_completion(Time(4), Tag(after), 512, &mut kernel).expect("taken");
     assert_eq!(members.next_completion(Time(4)).map(|done| done.tag), Some(tag));
 }
+
+/// An array that is served without one of its disks notes that in both copies of what each other knows: whichever is lost then, the
+/// disk is not taken for what it was.
+#[test]
+fn a_disk_that_was_lacking_once_is_not_trusted_again_whichever_copy_of_the_notes_is_lost() {
+    let geometry = Geometry::within(Level::Parity, 3, 8, DISK, (crate::array::BEFORE, BEHIND)).expect("a geometry");
+    for lost in [0, DISK - BEHIND] {
+        let mut units: Vec<_> = (0..3).map(|_| Slow::boxed()).collect();
+        create(&mut units, geometry).expect("an array");
+        let away = units.remove(1);
+        let mut opened = vec![Ok(units.remove(0)), Err("away".to_owned()), Ok(units.remove(0))];
+        let status = inspect(&mut opened, &geometry);
+        assert_eq!(status.admit(&geometry, Lacking::Allowed), Ok(()));
+        let units = opened.into_iter().map(|unit| unit.unwrap_or_else(|_| Slow::boxed())).collect();
+        let members = Members::new(geometry, units).noting(ArrayNotes::new(&status));
+        assert_eq!(members.lacking(), [DiskId(1)]);
+        let mut units: Vec<_> = members.members.into_iter().map(|member| member.unit).collect();
+        units[1] = away;
+        let rubbish = Slice::holding(&vec![0xA5; (BEHIND * BLOCK_BYTES) as usize]);
+        for disk in [0, 2] {
+            units[disk].store(Extent::new(lost, BEHIND as u32), &rubbish).expect("stored");
+        }
+        let status = inspect(&mut units.into_iter().map(Ok).collect::<Vec<_>>(), &geometry);
+        let states: Vec<_> = status.disks.iter().map(|state| state.word()).collect();
+        assert_eq!(states, ["sound", "given up", "sound"], "without the copy at {lost}");
+    }
+}

@@ -1,0 +1,154 @@
+//! What a world does where a disk of an array is given up, and with the memory of what it asks.
+
+use super::*;
+use crate::Clock;
+use block::Caps;
+use load::experiment::IoBackend;
+
+/// Two disks, each a copy of the other.
+#[derive(Default)]
+struct Pair {
+    /// Whether the other disk can be told that one is given up; disks on which nothing could be noted; who was given up.
+    silent: bool,
+    refused: VecDeque<DiskId>,
+    gone: Vec<DiskId>,
+}
+
+impl LiveDevice for Pair {
+    fn caps(&self) -> Caps {
+        Caps { blocks: 100, depth: 2, seek: false }
+    }
+
+    fn members(&self) -> Vec<Caps> {
+        vec![Caps { depth: 1, ..self.caps() }; 2]
+    }
+
+    fn is_whole_without(&self, lacking: &[DiskId]) -> bool {
+        lacking.len() < 2
+    }
+
+    fn issue(&mut self, _: Time, _: Tag, _: &Command, _: Option<Slice>, _: &mut dyn Kernel) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn next_completion(&mut self, _: Time) -> Option<Done> {
+        None
+    }
+
+    fn give_up(&mut self, disk: DiskId) -> bool {
+        self.gone.push(disk);
+        !self.silent
+    }
+
+    fn change_disk(&mut self, _: DiskId) -> bool {
+        !self.silent
+    }
+
+    fn next_refusal(&mut self) -> Option<DiskId> {
+        self.refused.pop_front()
+    }
+}
+
+/// Asks nothing, and keeps what it is told.
+#[derive(Default)]
+struct Told {
+    given_up: Vec<(DiskId, Remaining)>,
+    flushes_failed: u32,
+}
+
+impl RequestSource for Told {
+    fn ask(&mut self, _: Time, _: u32, _: &mut Hands) -> Option<Input> {
+        None
+    }
+
+    fn memory(&mut self, _: RequestId, _: usize, _: usize) -> Option<Slice> {
+        None
+    }
+
+    fn on_end(&mut self, _: Time, _: RequestId, _: Ending, _: &mut Hands) {}
+
+    fn on_give_up(&mut self, disk: DiskId, left: Remaining) {
+        self.given_up.push((disk, left));
+    }
+
+    fn flush_failed(&mut self) {
+        self.flushes_failed += 1;
+    }
+
+    fn is_over(&self) -> bool {
+        true
+    }
+}
+
+fn world(pair: Pair) -> LiveWorld<Told> {
+    let kernel = Host::new(Clock::new(1.0), IoBackend::Threads).expect("a host");
+    LiveWorld::new(kernel, Box::new(pair), Told::default(), Span::from_ms(1000.0))
+}
+
+#[test]
+fn of_an_array_all_is_left_until_more_disks_are_given_up_than_it_can_spare() {
+    for silent in [false, true] {
+        let mut world = world(Pair { silent, ..Pair::default() });
+        world.act(Time(1), Action::GiveUp(DiskId(1)));
+        assert_eq!(world.source.given_up, [(DiskId(1), Remaining::All)]);
+        assert_eq!(world.source.flushes_failed, u32::from(silent), "what nobody could note may be had for sound");
+        world.act(Time(2), Action::GiveUp(DiskId(0)));
+        assert_eq!(world.source.given_up[1..], [(DiskId(0), Remaining::Part)]);
+        assert_eq!(world.source.flushes_failed, 1 + u32::from(silent));
+    }
+    let mut world = world(Pair::default());
+    world.act(Time(1), Action::GiveUp(DiskId(1)));
+    world.act(Time(2), Action::Complete(DiskId(1)));
+    world.act(Time(3), Action::GiveUp(DiskId(0)));
+    assert_eq!(world.source.given_up[1], (DiskId(0), Remaining::All), "the other was filled in the meantime");
+    assert_eq!(world.source.flushes_failed, 0);
+}
+
+#[test]
+fn a_disk_on_which_nothing_can_be_noted_is_given_up_where_it_can_be_spared() {
+    let mut world = world(Pair { refused: [DiskId(0), DiskId(1)].into(), ..Pair::default() });
+    // Only when it is given up is it lacking: of both of a pair one is asked for after the other.
+    world.hear_refusals();
+    assert_eq!(world.source.flushes_failed, 0);
+    let news = |world: &mut LiveWorld<Told>| world.next(None, 1).map(|(_, input)| input);
+    assert_eq!(news(&mut world), Some(Input::Disk(DiskId(0), Health::Failed)));
+    world.act(Time(1), Action::GiveUp(DiskId(0)));
+    assert_eq!(news(&mut world), Some(Input::Disk(DiskId(1), Health::Failed)));
+    assert_eq!(news(&mut world), None);
+    let mut world = self::world(Pair { refused: [DiskId(1)].into(), ..Pair::default() });
+    world.act(Time(1), Action::GiveUp(DiskId(0)));
+    assert_eq!((world.source.flushes_failed, news(&mut world)), (1, None), "the other has some blocks alone");
+}
+
+#[test]
+fn what_took_the_place_of_a_disk_is_lacking_until_it_is_filled() {
+    let replaced = Input::Disk(DiskId(0), Health::Replaced);
+    let mut world = world(Pair { refused: [DiskId(1)].into(), ..Pair::default() });
+    world.deaf[0] = true;
+    world.abandoned[0] = true;
+    assert_eq!(world.take_news(replaced), replaced);
+    assert_eq!((&world.deaf[..], &world.abandoned[..]), (&[false; 2][..], &[false; 2][..]));
+    // On the other nothing could be noted of it; that alone has all blocks now.
+    assert!(!world.can_spare(DiskId(1)) && world.source.flushes_failed == 1 && world.news.is_empty());
+    let mut world = self::world(Pair { silent: true, ..Pair::default() });
+    assert_eq!(world.take_news(replaced), Input::Disk(DiskId(0), Health::Failed), "the place is not taken");
+    assert!(world.can_spare(DiskId(1)));
+}
+
+#[test]
+fn memory_that_grows_keeps_what_it_holds_and_gives_back_what_it_had() {
+    let (mut pool, mut held) = (Pool::default(), None);
+    let first = room(&mut held, &mut pool, 0, 4096);
+    let before = first.pointer();
+    first.buffer.put(0, &[7; 4096]);
+    drop(first);
+    let within = room(&mut held, &mut pool, 512, 1024);
+    assert_eq!((within.pointer(), within.bytes), (before.wrapping_add(512), 1024), "it is long enough");
+    drop(within);
+    let longer = room(&mut held, &mut pool, 4096, 4096);
+    assert!(longer.buffer.bytes() >= 8192 && longer.from == 4096 && longer.bytes == 4096);
+    let mut kept = [0; 4096];
+    longer.buffer.get(0, &mut kept);
+    assert_eq!(kept, [7; 4096]);
+    assert_eq!(Slice { buffer: pool.take(4096), from: 0, bytes: 4096 }.pointer(), before, "it is used again");
+}
