@@ -179,4 +179,29 @@ mod tests {
         assert_eq!(optimal(&[(1, 5.0), (2, 10.0), (3, 8.0)]), Some((2, 2)));
         assert_eq!(optimal(&[]), None);
     }
+
+    #[test]
+    fn a_run_begins_where_the_command_before_it_ended_and_takes_whole_chunks() {
+        use crate::platter::{Platter, with_eye};
+        for (chunk, part) in [(1, 1), (16, 1), (16, 4), (64, 1), (300, 1)] {
+            let mut platter = Platter::of_zones(2, &[(200, 256)]);
+            let (start, want) = (1024, 48 * 256 / chunk * chunk);
+            let ran =
+                with_eye(&mut platter, |eye| run(eye, Verb::Read, (start, want), chunk, part).expect("it is read"));
+            let (sectors, took) = ran.expect("all of it can be read");
+            let [before, all @ ..] = &platter.log[..] else { panic!("nothing was read") };
+            assert_eq!(before.at, Extent::new(start - 1, 1), "the platter stands where the run begins");
+            let mut at = start;
+            for command in all {
+                assert_eq!(command.at, Extent::new(at, chunk as u32));
+                at += chunk;
+            }
+            let whole = want / part / chunk * chunk;
+            assert!(
+                sectors == at - start && (sectors == whole || took >= Span(LONG.0.0 / part)),
+                "{sectors}, {took:?}"
+            );
+            assert!(sectors <= whole && all.len() as u64 == sectors / chunk);
+        }
+    }
 }
