@@ -92,7 +92,7 @@ pub fn play_workload_pictured(system: &str, workload: &str, takes: Span) -> Run 
 fn run(system: ProcessSystem, takes: Span, until: Time) -> Run {
     let mut system = system.recording();
     let mut queue: VecDeque<RequestId> = VecDeque::new();
-    let (mut busy, mut now): (Option<(Time, RequestId)>, Time) = (None, Time::ZERO);
+    let (mut busy, mut now, mut ended): (Option<(Time, RequestId)>, Time, u64) = (None, Time::ZERO, 0);
     let (mut made, mut asked, mut raised, mut outstanding) = (Vec::new(), Vec::new(), Vec::new(), (0, usize::MAX));
     loop {
         let due = system.due().unwrap_or(Time::NEVER).max(now);
@@ -108,6 +108,7 @@ fn run(system: ProcessSystem, takes: Span, until: Time) -> Run {
         if let Some((_, id)) = busy.filter(|_| done <= due) {
             system.end_request(now, id, Ending::Finished);
             busy = None;
+            ended += 1;
         } else {
             match system.fire(now, Span::ZERO).expect("nothing is read from a file") {
                 Some(Input::Submit(request)) => {
@@ -134,7 +135,8 @@ fn run(system: ProcessSystem, takes: Span, until: Time) -> Run {
     }
     let events = system.events().to_vec();
     let picture = system.take_picture(now);
-    let (_, account, _) = system.finish(now);
+    let (meter, account, _) = system.finish(now);
+    assert_eq!(meter.requests(), ended, "each request that ends is counted, once");
     let elapsed = account.ended.unwrap_or(now).since(Time::ZERO);
     assert_eq!(account.total(), Span(elapsed.0 * u64::from(account.cpus)), "every processor's time is told apart");
     Run { account, events, made, asked, raised, outstanding, picture }

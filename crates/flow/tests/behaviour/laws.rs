@@ -277,3 +277,23 @@ fn nobody_is_preempted_while_a_processor_is_free() {
         assert_eq!(yes.account, no.account);
     });
 }
+
+/// Under a fair dispatcher who computes has as much as any other, but for a slice or two, and who slept long is not owed for it.
+#[test]
+fn a_fair_dispatcher_owes_nobody_for_having_slept() {
+    const SLICE: u64 = 10;
+    of_each(20, |draw| {
+        let (others, sleeps, works) = (1 + draw.below(3), 200 + draw.below(800), 100 + draw.below(100));
+        let mut programs: Vec<Box<dyn Program>> = (0..others).map(|_| script([compute(5_000)])).collect();
+        let sleeper = [ProcessStep::Pause { span: ms(sleeps) }, compute(works)];
+        programs.push(Box::new(Named(Script(sleeper.into_iter().collect()))));
+        let system = format!("fair = true\nclock = \"10ms\"\nslice = \"{SLICE}ms\"");
+        let account = play(&system, programs, ms(1)).account;
+        let [(_, times)] = &account.processes[..] else { panic!("one has a name") };
+        // It takes turns with the others from when it wakes on.
+        let took = times.ended.expect("it ends").since(Time::ZERO).as_ms() - sleeps as f64;
+        let fair = (works * (others + 1)) as f64;
+        let most = (3 * SLICE * (others + 1)) as f64;
+        assert!((took - fair).abs() <= most, "{took} ms for {fair}");
+    });
+}
