@@ -23,6 +23,8 @@ pub(crate) struct Platter {
     pub(crate) large: Option<(u32, f64)>,
     /// What a write takes longer before it may begin, ms.
     pub(crate) settle: f64,
+    /// Of so many commands one is noticed late, by this share of a revolution.
+    pub(crate) late: Option<(usize, f64)>,
     /// Every command, in order.
     pub(crate) log: Vec<Command>,
 }
@@ -31,7 +33,7 @@ impl Platter {
     pub(crate) fn new(geometry: TrackGeometry) -> Platter {
         let sectors = geometry.map.regions.last().map_or(0, MapRegion::end);
         let (now, flying, track) = (Time::ZERO, None, (0, 0));
-        Platter { geometry, sectors, now, flying, track, large: None, settle: 0.0, log: Vec::new() }
+        Platter { geometry, sectors, now, flying, track, large: None, settle: 0.0, late: None, log: Vec::new() }
     }
 
     /// One of heads-first cylinders: of each region so many cylinders of tracks of so many sectors.
@@ -96,7 +98,8 @@ impl Platter {
         }
         let longer = self.large.filter(|(above, _)| at.blocks > *above).map_or(1.0, |(_, share)| 1.0 + share);
         self.track = self.address(sector - 1);
-        Time((begin + (waits + passes * longer) * PERIOD) as u64)
+        let late = self.late.filter(|(of, _)| self.log.len().is_multiple_of(*of)).map_or(0.0, |(_, late)| late);
+        Time((begin + (waits + passes * longer + late) * PERIOD) as u64)
     }
 }
 

@@ -171,6 +171,11 @@ mod tests {
     fn a_range_begins_and_ends_where_throughput_does() {
         assert_eq!(sizes(8)[..5], [8, 16, 24, 32, 48]);
         assert_eq!(sizes(1).last(), Some(&MOST));
+        for sector in [1, 2, 8, 16] {
+            let sizes = sizes(sector);
+            assert!(sizes[0] == sector && sizes.iter().all(|size| size.is_multiple_of(sector)));
+            assert!(sizes.windows(2).all(|pair| pair[0] < pair[1]), "{sizes:?}");
+        }
         let sweep = [(1, 5.0), (2, 9.0), (3, 9.95), (4, 10.0), (6, 9.92), (8, 8.0)];
         assert_eq!(optimal(&sweep), Some((3, 6)));
         // A lucky one before the others, and one by itself.
