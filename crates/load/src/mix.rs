@@ -237,3 +237,90 @@ impl Load for Mix {
         &mut self.meter
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::experiment;
+
+    fn of(workloads: &str) -> Experiment {
+        let text = format!(
+            "[drive]\nmodel = \"atlas10k\"\nqueue = 1\n[scheduler]\npolicy = \"satf\"\n{workloads}[run]\nduration = \"5s\"\n"
+        );
+        experiment::parse("it.toml", &text, &[], None).expect("it is in order").remove(0).experiment
+    }
+
+    #[test]
+    fn a_scan_wants_blocks_until_the_last_of_them_was_read() {
+        let scan = "[[workload]]\nname = \"scan\"\nkind = \"scan\"\nregion = \"0 blocks..8192 blocks\"\n";
+        let reader = "[[workload]]\nname = \"reader\"\nkind = \"closed\"\ndepth = 1\nsize = \"4KiB\"\n";
+        let mut mix = Mix::new(&of(&format!("{scan}{reader}")), 1, 1 << 20).expect("it fits");
+        let mut draw = Draw::new(5, 5);
+        let (mut at, all) = (0, (4 << 20) / 512);
+        while at < all {
+            assert!(mix.scans(), "{at} of {all}");
+            let blocks = (1 + draw.below(500)).min(all - at);
+            let found = if draw.below(9) == 0 { Found::Unreadable } else { Found::Between };
+            mix.hand_on(Time(1_000_000 * at), Extent::new(at, blocks as u32), found);
+            at += blocks;
+        }
+        assert!(!mix.scans());
+        let progress = mix.meter().scan().expect("there is one");
+        assert!(progress.is_done() && progress.time_until(1.0).is_some());
+        assert!(!Mix::new(&of(reader), 1, 1 << 20).expect("it fits").scans());
+    }
+
+    /// Numbers are of one request at a time and are used again; requests come in the order in which they are due; each ends
+    /// once, in its class; and closed loops have as many outstanding as they should.
+    #[test]
+    fn requests_of_a_mix_come_in_order_and_each_ends_once() {
+        let text = "[[workload]]\nname = \"a\"\nkind = \"open\"\nrate = \"300/s\"\nsize = \"4KiB\"\npriority = 2\ndeadline = \"40ms\"\n\
+                    [[workload]]\nname = \"b\"\nkind = \"closed\"\ndepth = 3\nsize = \"8KiB\"\n\
+                    [[workload]]\nname = \"c\"\nkind = \"closed\"\ndepth = 2\nthink = \"7ms\"\nsize = \"64KiB\"\nclass = \"b\"\n";
+        let experiment = of(text);
+        for seed in 0..20 {
+            println!("seed {seed}");
+            let mut mix = Mix::new(&experiment, seed, 1 << 20).expect("it fits");
+            let (mut draw, mut now, mut last) = (Draw::new(seed, 9), Time::ZERO, Time::ZERO);
+            let mut open: Vec<Request> = Vec::new();
+            let mut ended = [0u64; 2];
+            mix.meter_mut().begin(Time::ZERO, None, None);
+            while ended.iter().sum::<u64>() < 2_000 {
+                let due = mix.due().filter(|due| *due <= now + Span(3_000_000));
+                if let Some(due) = due.filter(|_| open.is_empty() || draw.below(2) == 0) {
+                    assert!(due >= last, "{due:?} after {last:?}");
+                    (last, now) = (due.min(now), now.max(due));
+                    let Some(Input::Submit(request)) = mix.fire(now, Span::ZERO).expect("nothing is read") else {
+                        panic!("a mix has nothing else to say")
+                    };
+                    assert!(open.iter().all(|other| other.id != request.id), "{request:?}");
+                    let served = mix.take_served(now, request.id).expect("it is outstanding");
+                    assert_eq!((served.at, served.qos, served.arrived), (request.at, request.qos, due));
+                    let priority = experiment.workloads[0].priority * u8::from(request.at.blocks == 8);
+                    assert_eq!((request.qos.priority, request.qos.class), (priority, u8::from(request.at.blocks != 8)));
+                    assert_eq!(request.qos.deadline, (priority > 0).then(|| due + Span(40_000_000)));
+                    open.push(request);
+                    let loops = |blocks| open.iter().filter(|request| request.at.blocks == blocks).count();
+                    assert!(loops(16) <= 3 && loops(128) <= 2);
+                } else if !open.is_empty() {
+                    let request = open.swap_remove(draw.below(open.len() as u64) as usize);
+                    now += Span(draw.below(2_000_000));
+                    let began = now;
+                    mix.begin_request(began, request.id);
+                    now += Span(draw.below(1_000));
+                    mix.begin_request(now, request.id);
+                    let served = mix.take_served(now, request.id).expect("it is outstanding");
+                    assert_eq!((served.began, served.ended), (began, now), "the first command counts");
+                    mix.end_request(now, request.id, Ending::Finished);
+                    ended[usize::from(request.qos.class)] += 1;
+                }
+            }
+            assert!(mix.slots.len() <= open.len() + 200, "numbers are used again: {}", mix.slots.len());
+            let counted = |mix: &Mix| mix.meter().classes().map(|(_, class)| class.requests).collect::<Vec<u64>>();
+            assert_eq!(counted(&mix), ended);
+            assert_eq!(mix.give_up(now).len(), open.len());
+            open.iter().for_each(|request| ended[usize::from(request.qos.class)] += 1);
+            assert_eq!(counted(&mix), ended, "what is followed no further counts, too");
+        }
+    }
+}

@@ -247,3 +247,43 @@ impl<'b, 'd, D: Device> Eye<'b, 'd, D> {
         Ok(found.filter(|(_, certain)| *certain).map(|(angle, _)| signed_fraction(fraction(seen.angle) - angle)))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::draw::ProbeDraw;
+    use crate::estimate::{median, quantile};
+    use crate::platter::{PERIOD, Platter};
+
+    /// How far angles are from where they are, revolutions, apart from what is constant, as a clock goes that is off by so much of
+    /// its period; those of one in a hundred sectors left out.
+    fn off_by(wrong: f64, late: Option<(usize, f64)>) -> f64 {
+        let mut platter = Platter::of_zones(2, &[(40, 200)]);
+        platter.late = late;
+        let map = platter.geometry.map.clone();
+        let mut bench = ProbeBench::new("platter", &mut platter, 1, None);
+        let clock = PhaseClock::new(PERIOD * (1.0 + wrong), 1e-6, bench.now());
+        let (mut eye, mut draw, mut offs) = (Eye::new(&mut bench, clock), ProbeDraw::new(4), Vec::new());
+        for _ in 0..6_000 {
+            let sector = draw.below(40 * 2 * 200);
+            let angle = eye.angle(sector).expect("it is read").expect("it can be read");
+            let place = map.place(sector);
+            offs.push(signed_fraction(angle - place.angle - place.width()));
+        }
+        let middle = median(&offs[..100]);
+        let offs: Vec<f64> = offs.iter().map(|off| signed_fraction(off - middle).abs()).collect();
+        quantile(&offs, 0.98)
+    }
+
+    #[test]
+    fn a_clock_is_kept_in_step_and_a_reply_that_is_late_does_not_set_it() {
+        assert!(off_by(0.0, None) < 1e-6);
+        // Left to itself it would be off by a hundredth of a revolution at the end, and by as much in between.
+        for wrong in [3e-6, -3e-6] {
+            assert!(off_by(wrong, None) < 5e-4, "{wrong}: {}", off_by(wrong, None));
+        }
+        for (every, late) in [(101, 0.03), (67, 0.2), (83, 0.5)] {
+            assert!(off_by(0.0, Some((every, late))) < 5e-4, "{every}, {late}: {}", off_by(0.0, Some((every, late))));
+        }
+    }
+}

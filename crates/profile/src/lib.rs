@@ -14,6 +14,8 @@ pub mod eye;
 pub mod journal;
 pub mod map;
 mod plan;
+#[cfg(test)]
+mod platter;
 pub mod probe;
 mod profile;
 mod scratch;

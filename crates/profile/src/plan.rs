@@ -126,7 +126,8 @@ impl PlanTree<'_> {
             cylinder: (base + at / unit.sectors * unit.cylinders) as u32,
             offset: region.place_at(at).angle,
             each: last.sectors,
-            cylinders: 0,
+            // Of one band nothing moves on; how wide it is tells where in it a sector elsewhere lies.
+            cylinders: last.cylinders as u32,
             turn: 0.0,
             blocks: to - at,
             descends: false,
@@ -328,6 +329,45 @@ mod tests {
             let angle = found.locate(Lbn(sector)).angle as f64 / 18_446_744_073_709_551_616.0;
             let off = crate::estimate::signed_fraction(angle - geometry.map.place(sector).angle);
             assert!(off.abs() < 1e-6, "{sector}: {off}");
+        }
+    }
+
+    /// Wherever a sector lies elsewhere, in the first band or in a last, narrower one: all of them are known to the drive file.
+    #[test]
+    fn sectors_elsewhere_are_kept_in_whatever_band_they_lie() {
+        for (arrangement, heads, track) in
+            [(Arrangement::Bands(4), 2, 100), (Arrangement::Bands(3), 3, 90), (Arrangement::Heads, 3, 100)]
+        {
+            let width = if let Arrangement::Bands(width) = arrangement { width } else { 1 };
+            let (run, band) = (width * track, heads * width * track);
+            let levels =
+                [run, band].map(|sectors| PatternLevel { sectors, turn: fraction((sectors / track) as f64 * 0.2) });
+            let region = MapRegion {
+                first: 0,
+                sectors: 3 * band + (width - 1) * heads * track,
+                skip: 0,
+                round: 100,
+                track,
+                turn: 0.2,
+                runs: Vec::new(),
+                levels: levels[usize::from(width == 1)..].to_vec(),
+                angle: 0.0,
+                slips: Vec::new(),
+                bends: Vec::new(),
+            };
+            let blocks = region.sectors;
+            for sector in (7..blocks).step_by(37) {
+                let remaps = vec![(sector, fraction(region.place(sector).angle + 0.31))];
+                let map = TrackMap { regions: vec![region.clone()], remaps, guessed: None };
+                let geometry = TrackGeometry::new(map, heads, arrangement);
+                let plan = layout(&geometry, blocks, 0);
+                assert_eq!(plan.tree.as_ref().map(|tree| tree.remaps.len()), Some(1), "{arrangement:?}: {sector}");
+                let found = Layout::new(&plan).expect("it is a layout");
+                let angle = found.locate(Lbn(sector)).angle as f64 / 18_446_744_073_709_551_616.0;
+                let off = crate::estimate::signed_fraction(angle - geometry.map.place(sector).angle);
+                // A spare lies on a sector of its track, and the angle need not be that of one.
+                assert!(off.abs() < 0.5 / 100.0 + 1e-9, "{arrangement:?}, {sector}: {off}");
+            }
         }
     }
 }

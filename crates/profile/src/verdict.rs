@@ -49,3 +49,79 @@ impl DriveKnowledge {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Thoroughness;
+    use crate::platter::{PERIOD, Platter, known};
+
+    #[test]
+    fn a_profile_is_believed_as_far_as_it_predicts() {
+        let mut platter = Platter::of_zones(2, &[(60, 200)]);
+        let blocks = 60 * 2 * 200;
+        let found = known(&mut platter, Thoroughness::Quick, None);
+        let of = |change: &dyn Fn(&mut DriveKnowledge)| {
+            let mut changed = found.clone();
+            change(&mut changed);
+            let text = disk::write(&found.plan("it", blocks));
+            match changed.judge(&disk::parse("it", "it.toml", &text)) {
+                Grade::Good => "good",
+                Grade::Usable(_) => "usable",
+                Grade::Refused(_) => "refused",
+            }
+        };
+        assert_eq!(of(&|_| {}), "good");
+        let period = PERIOD / NS_PER_MS;
+        for (overhead, grade) in [(0.0, "good"), (0.3, "good"), (0.99 * period, "good"), (1.01 * period, "refused")] {
+            let change = |it: &mut DriveKnowledge| {
+                it.moves.overhead = Some(overhead);
+                it.moves.points.iter_mut().for_each(|point| point.reach.mean += 10.0);
+            };
+            assert_eq!(of(&change), grade, "{overhead}");
+        }
+        for (late, share, grade) in [
+            (0.04, 0.0, "good"),
+            (0.06, 0.0, "usable"),
+            (0.24, 0.0, "usable"),
+            (0.26, 0.0, "refused"),
+            (0.26, 0.1, "usable"),
+            (0.26, 0.22, "good"),
+        ] {
+            let judged = of(&|it| (it.validation.late, it.late.share) = (late, share));
+            assert_eq!(judged, grade, "{late}, {share}");
+        }
+        assert_eq!(of(&|it| it.validation.pairs.clear()), "usable");
+        let still = |it: &mut DriveKnowledge| {
+            let overhead = it.moves.overhead();
+            it.moves.points.iter_mut().for_each(|point| point.reach.mean = overhead);
+        };
+        assert_eq!(of(&still), "refused");
+        let wrong = disk::parse("it", "it.toml", "title = 3");
+        assert!(matches!(found.judge(&wrong), Grade::Refused(_)));
+    }
+
+    #[test]
+    fn what_was_not_measured_is_said_in_the_drive_file() {
+        let zones = [(20, 200), (20, 180)];
+        for effort in [Thoroughness::Quick, Thoroughness::Thorough] {
+            let found = known(&mut Platter::of_zones(2, &zones), effort, None);
+            let notes = found.plan("it", 20 * 2 * 380).assumed;
+            let told = notes.iter().any(|note| Some(note.as_str()) == effort.gives_up());
+            assert_eq!((told, effort.gives_up().is_some()), (effort == Thoroughness::Quick, told), "{notes:?}");
+            assert!(notes.iter().any(|note| note.contains("nothing was written")));
+            assert!(!notes.iter().any(|note| note.contains("taken to go on as before") && !note.starts_with("quick")));
+        }
+        // A scratch without a whole track says how large one would do, which then does though it begins at a track's last sector.
+        let with = |first, blocks| {
+            let mut platter = Platter::of_zones(2, &zones);
+            known(&mut platter, Thoroughness::Quick, Some(crate::Scratch { first, blocks }))
+        };
+        let small = with(1010, 150).assumed_of_writes();
+        let need = block::units::show_blocks(400);
+        let told = |note: &String| note.contains("no whole track") && note.ends_with(&format!("{need} would do"));
+        assert!(small.iter().any(told), "{small:?}");
+        let notes = with(1199, 400).assumed_of_writes();
+        assert!(!notes.iter().any(|note| note.contains("no whole track")), "{notes:?}");
+    }
+}

@@ -123,3 +123,46 @@ fn unknown_buffer(buffer: &BufferHabits) -> Vec<String> {
     }
     notes
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::draw::ProbeDraw;
+    use crate::platter::{Platter, known};
+    use crate::{Scratch, Thoroughness};
+
+    /// However a completion is late or early, what a command takes in all is what was measured.
+    #[test]
+    fn a_drive_file_has_each_command_take_what_was_measured() {
+        let mut platter = Platter::of_zones(2, &[(30, 200)]);
+        let scratch = Some(Scratch { first: 1_000, blocks: 900 });
+        let found = known(&mut platter, Thoroughness::Quick, scratch);
+        for seed in 0..200 {
+            let mut draw = ProbeDraw::new(seed);
+            let mut it = found.clone();
+            it.cache.mb_s = Some(5.0 + 100.0 * draw.unit());
+            (it.cache.segments, it.cache.hit) = (4, 0.2 + draw.unit());
+            it.moves.overhead = Some(0.5 + draw.unit());
+            let (writes, ..) = it.writes.as_mut().expect("it was written");
+            writes.lag = 0.4 * (draw.unit() - 0.5);
+            let [overhead, after_read, after_write, hit] = [0, 1, 2, 3].map(|_| 0.6 + draw.unit());
+            (writes.overhead, writes.after_write) = (Some(overhead), [Some(after_read), Some(after_write)]);
+            (writes.hit, writes.settle) = (Some(hit), draw.unit());
+            let (lag, settle) = (writes.lag, writes.settle);
+            let (block, own) = (it.cache.block_ns() / NS_PER_MS, it.cache.hit);
+            let reads = it.moves.overhead();
+            let plan = it.plan("it", 30 * 2 * 200);
+            let took = plan.overheads;
+            let same = |span: block::Span, end: block::Span, ms: f64| {
+                assert!((span.as_ms() + end.as_ms() - ms).abs() < 3e-6, "seed {seed}: {span:?} and {end:?} of {ms}");
+            };
+            same(took.read.read, took.done.read, reads - block);
+            same(took.read.write, took.done.read, after_read - block);
+            same(took.write.read, took.done.write, overhead + lag);
+            same(took.write.write, took.done.write, after_write + lag);
+            same(took.hit.read, took.done.read, own);
+            same(took.hit.write, took.done.read, hit - block);
+            same(plan.switches.write_settle, block::Span::ZERO, settle);
+        }
+    }
+}

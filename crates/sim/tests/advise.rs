@@ -12,6 +12,23 @@ use std::path::Path;
 
 struct Silent;
 
+/// Notes what is planned, and how many trials have ended.
+#[derive(Default)]
+struct Noting {
+    planned: std::sync::Mutex<Vec<usize>>,
+    ended: std::sync::atomic::AtomicUsize,
+}
+
+impl SearchWatch for Noting {
+    fn plan(&self, trials: usize) {
+        self.planned.lock().expect("nobody panicked").push(trials);
+    }
+
+    fn end_trial(&self) {
+        self.ended.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    }
+}
+
 impl SearchWatch for Silent {
     fn plan(&self, _: usize) {}
     fn end_trial(&self) {}
@@ -117,6 +134,31 @@ fn the_same_seed_gives_the_same_advice_on_any_number_of_threads() {
         (space.tell(&advice.best), advice.scores, advice.tried)
     };
     assert_eq!(of(1), of(3));
+}
+
+/// What was planned is what was tried, nothing is planned for nothing, and where no change is for the better there is no further
+/// round of them, whatever is there already is kept.
+#[test]
+fn a_search_does_what_it_plans_and_leaves_off_where_nothing_is_better() {
+    // A request at a time: in whatever order it is served, it is the first.
+    let of = |more: &str| {
+        let text = format!(
+            "[drive]\nmodel = \"st318437lw\"\nqueue = 1\n[scheduler]\npolicy = \"fcfs\"\n[[workload]]\nname = \"a\"\nkind = \"closed\"\n\
+             {more}\nsize = \"4KiB\"\n[run]\nduration = \"3s\"\nwarmup = \"0s\"\n"
+        );
+        let (mut space, goal) = space("noted", &text, "mean");
+        let watch = Noting::default();
+        let advice = advise(&mut space, &goal, 3, &watch).expect("advice");
+        let planned = watch.planned.into_inner().expect("nobody panicked");
+        assert_eq!(planned.iter().sum::<usize>(), watch.ended.into_inner());
+        assert!(planned.iter().all(|trials| *trials > 0), "{planned:?}");
+        let kept = advice.scores[0].compare(&advice.scores[1]).is_eq();
+        assert_eq!(kept, advice.best == space.today(), "of equals what is there already");
+        assert_eq!(advice.unseen.len(), load::tuning::UNSEEN_PARTS as usize);
+        kept
+    };
+    assert!(of("depth = 1"));
+    assert!(!of("depth = 12"));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! A system over a device that takes the same time for every request, one after the other.
 
-use block::{Change, Ending, Op, RequestId, Span, Time};
+use block::{Change, Ending, Extent, Op, RequestId, Span, Time};
 use flow::{MachineSetup, ModelEvent, Picture, PictureScope, ProcessStep, ProcessSystem, Program, SystemAccount};
 use load::Load;
 use load::experiment;
@@ -15,6 +15,8 @@ pub struct Run {
     pub events: Vec<ModelEvent>,
     /// When each request was made, and whether it writes.
     pub made: Vec<(Time, bool)>,
+    /// What each asked for, and where.
+    pub asked: Vec<(Op, Extent)>,
     /// Priorities that requests were raised to.
     pub raised: Vec<u8>,
     /// Most requests outstanding at once, and fewest once as many were.
@@ -58,48 +60,60 @@ pub const ALL: PictureScope = PictureScope { from: Time::ZERO, to: Time::NEVER, 
 /// Runs programs on a system of such a plan, each request taking `takes`.
 pub fn play(system: &str, programs: Vec<Box<dyn Program>>, takes: Span) -> Run {
     let case = case(system, ANY);
-    run(ProcessSystem::new(&case, MachineSetup::new(case.system, programs), 1), takes)
+    run(ProcessSystem::new(&case, MachineSetup::new(case.system, programs), 1), takes, Time::NEVER)
 }
 
 /// The same, with a picture of some of it.
 pub fn play_pictured(system: &str, programs: Vec<Box<dyn Program>>, takes: Span, scope: PictureScope) -> Run {
     let case = case(system, ANY);
-    run(ProcessSystem::new(&case, MachineSetup::new(case.system, programs), 1).keep_picture(scope), takes)
+    run(ProcessSystem::new(&case, MachineSetup::new(case.system, programs), 1).keep_picture(scope), takes, Time::NEVER)
+}
+
+/// The same, looked at in the midst of it, at this time.
+pub fn play_pictured_until(system: &str, programs: Vec<Box<dyn Program>>, takes: Span, until: Time) -> Run {
+    let case = case(system, ANY);
+    run(ProcessSystem::new(&case, MachineSetup::new(case.system, programs), 1).keep_picture(ALL), takes, until)
 }
 
 /// Runs the processes of a workload.
 pub fn play_workload(system: &str, workload: &str, takes: Span) -> Run {
     let case = case(system, workload);
     let machine = flow::machine(&case, 1, 1_000_000).expect("they fit");
-    run(ProcessSystem::new(&case, machine, 1), takes)
+    run(ProcessSystem::new(&case, machine, 1), takes, Time::NEVER)
 }
 
 /// The same, with a picture of all of it.
 pub fn play_workload_pictured(system: &str, workload: &str, takes: Span) -> Run {
     let case = case(system, workload);
     let machine = flow::machine(&case, 1, 1_000_000).expect("they fit");
-    run(ProcessSystem::new(&case, machine, 1).keep_picture(ALL), takes)
+    run(ProcessSystem::new(&case, machine, 1).keep_picture(ALL), takes, Time::NEVER)
 }
 
-fn run(system: ProcessSystem, takes: Span) -> Run {
+fn run(system: ProcessSystem, takes: Span, until: Time) -> Run {
     let mut system = system.recording();
     let mut queue: VecDeque<RequestId> = VecDeque::new();
-    let (mut busy, mut now): (Option<(Time, RequestId)>, Time) = (None, Time::ZERO);
-    let (mut made, mut raised, mut outstanding) = (Vec::new(), Vec::new(), (0, usize::MAX));
+    let (mut busy, mut now, mut ended): (Option<(Time, RequestId)>, Time, u64) = (None, Time::ZERO, 0);
+    let (mut made, mut asked, mut raised, mut outstanding) = (Vec::new(), Vec::new(), Vec::new(), (0, usize::MAX));
     loop {
         let due = system.due().unwrap_or(Time::NEVER).max(now);
         let done = busy.map_or(Time::NEVER, |(done, _)| done);
         if due.min(done) == Time::NEVER {
             break;
         }
+        if due.min(done) > until {
+            now = until;
+            break;
+        }
         now = due.min(done);
         if let Some((_, id)) = busy.filter(|_| done <= due) {
             system.end_request(now, id, Ending::Finished);
             busy = None;
+            ended += 1;
         } else {
             match system.fire(now, Span::ZERO).expect("nothing is read from a file") {
                 Some(Input::Submit(request)) => {
                     made.push((now, matches!(request.op, Op::Write { .. })));
+                    asked.push((request.op, request.at));
                     queue.push_back(request.id);
                 }
                 Some(Input::Amend(_, Change::Qos(qos))) => raised.push(qos.priority),
@@ -121,8 +135,9 @@ fn run(system: ProcessSystem, takes: Span) -> Run {
     }
     let events = system.events().to_vec();
     let picture = system.take_picture(now);
-    let (_, account, _) = system.finish(now);
+    let (meter, account, _) = system.finish(now);
+    assert_eq!(meter.requests(), ended, "each request that ends is counted, once");
     let elapsed = account.ended.unwrap_or(now).since(Time::ZERO);
     assert_eq!(account.total(), Span(elapsed.0 * u64::from(account.cpus)), "every processor's time is told apart");
-    Run { account, events, made, raised, outstanding, picture }
+    Run { account, events, made, asked, raised, outstanding, picture }
 }

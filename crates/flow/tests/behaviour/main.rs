@@ -2,7 +2,9 @@
 
 mod bench;
 mod cache;
+mod laws;
 mod picture;
 mod processors;
 mod recorded;
+mod recorded_laws;
 mod waits;

@@ -193,6 +193,28 @@ fn what_a_worker_passes_on_matters_as_much_as_to_who_asked_for_it() {
     assert_eq!((run.account.critical, run.account.noncritical, run.account.raised), (1, 1, 0));
 }
 
+/// The end of what a worker passed on, told in an interrupt of a process that has nothing to do with it.
+#[test]
+fn whose_processor_an_interrupt_takes_does_not_wait_for_what_it_tells_of() {
+    let told = " kworker-5 [000] ..... 1.012000: block_rq_complete: 7,0 R () 80 + 8 be,0,4 [0]\n";
+    let elsewhere = "\
+ other-9 [001] d.h1. 1.012000: irq_handler_entry: irq=37 name=other
+ other-9 [001] d.h1. 1.012000: block_rq_complete: 7,0 R () 80 + 8 be,0,4 [0]
+ other-9 [001] d.h1. 1.012000: irq_handler_exit: irq=37 ret=handled
+";
+    let begins = " kworker-5 [000] d..2. 1.000000";
+    let other = " other-9 [001] ..... 1.000000: sys_read -> 0x1\n kworker-5 [000] d..2. 1.000000";
+    let text = STACKED.replace(told, elsewhere).replacen(begins, other, 1);
+    let path = recording(
+        "stacked-elsewhere",
+        &(text + " other-9 [001] ..... 1.015000: sched_process_exit: comm=other pid=9 prio=120\n"),
+    );
+    let run = played(&path, Span(20 * MS));
+    std::fs::remove_file(&path).unwrap();
+    let (_, times) = run.account.processes.iter().find(|(name, _)| name == "other-9").expect("it is there");
+    assert_eq!((times.ended, times.running), (Some(Time(15 * MS)), Span(15 * MS)), "{times:?}");
+}
+
 /// A recording that ships with the project, 0.3 s of 45,856 events.
 fn shipped() -> LoadedRecording {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/traces/sqlite-beside-writer.pflow");

@@ -346,3 +346,19 @@ fn volumes_of_one_priority_share_out_the_arm_of_a_disk_unless_something_else_dec
     }
     assert!(shares("policy = \"satf\"\nfair = true", disk, ["priority = 1", ""]));
 }
+
+#[test]
+fn disks_that_copies_do_not_divide_are_told_at_the_key_that_was_written() {
+    let told = |array: &str| {
+        let text = format!(
+            "[drive]\nmodel = \"atlas10k\"\n[scheduler]\npolicy = \"fcfs\"\n[array]\n{array}\n\
+             [[workload]]\nname = \"a\"\nkind = \"closed\"\ndepth = 1\nsize = \"4KiB\"\n[run]\nduration = \"5s\"\n"
+        );
+        parse("f.toml", &text, &[], None).map(drop).map_err(|error| error.at)
+    };
+    assert_eq!(told("level = \"10\"\ndisks = 4"), Ok(()));
+    assert_eq!(told("level = \"10\"\ndisks = 6\ncopies = 3"), Ok(()));
+    assert_eq!(told("level = \"10\"\ndisks = 5"), Err(block::At::Line(7)));
+    assert_eq!(told("level = \"10\"\ndisks = 5\ncopies = 3"), Err(block::At::Line(8)));
+    assert_eq!(told("copies = 3\nlevel = \"10\"\ndisks = 5"), Err(block::At::Line(6)));
+}

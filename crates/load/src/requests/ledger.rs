@@ -327,4 +327,73 @@ mod tests {
         });
         assert_eq!((parts[3], parts[DEVICE]), (5, 20 + 20));
     }
+
+    /// A command of the request on a disk of its own: when it was issued and came back, if it did, and the parts it told.
+    type Flight = (u64, Option<u64>, [u64; 3]);
+
+    /// What each moment counts for: of the commands in flight, for the part that the one that comes back last is at, or the
+    /// device's where it told of none; without one, for what is waited for.
+    fn by_moment(flights: &[Flight], waits: &[(u64, Wait)], end: u64) -> (Vec<u64>, Vec<u64>) {
+        let (mut waited, mut parts) = (vec![0; Wait::KINDS], vec![0; PARTS]);
+        waited[Wait::Admission as usize] += 5;
+        for now in 15..end {
+            let flying = flights.iter().filter(|(issued, ended, _)| *issued <= now && ended.is_none_or(|it| it > now));
+            if flying.clone().next().is_none() {
+                let wait = waits.iter().rfind(|(from, _)| *from <= now).map_or(Wait::default(), |(_, wait)| *wait);
+                waited[wait as usize] += 1;
+                continue;
+            }
+            let last = flying.filter(|(_, ended, _)| ended.is_some()).max_by_key(|(_, ended, _)| *ended);
+            let mut into = last.map_or(u64::MAX, |(issued, ..)| now - issued);
+            let part = last.iter().flat_map(|(.., told)| told.iter().enumerate()).find(|(_, took)| {
+                let here = into < **took;
+                into = into.saturating_sub(**took);
+                here
+            });
+            parts[part.map_or(DEVICE, |(part, _)| part)] += 1;
+        }
+        (waited, parts)
+    }
+
+    #[test]
+    fn every_moment_counts_once_and_for_what_went_on_then() {
+        let given = std::env::var("HALFTURN_SEED").ok().and_then(|seed| seed.parse::<u64>().ok());
+        for seed in given.map_or(0..3_000, |seed| seed..seed + 1) {
+            println!("HALFTURN_SEED={seed}");
+            let mut draw = crate::Draw::new(seed, 3);
+            let end = 60 + draw.below(60);
+            // No two commands come back at once, and each tells of no more than it took.
+            let mut flights: Vec<Flight> = Vec::new();
+            for _ in 0..draw.below(7) {
+                let issued = 15 + draw.below(end - 20);
+                let ended = issued + 1 + draw.below(end - issued);
+                if flights.iter().all(|(_, other, _)| *other != Some(ended)) {
+                    let parts = [0, 1, 2].map(|_| draw.below(1 + (ended - issued) / 3));
+                    let back = draw.below(12) > 0 && ended <= end;
+                    flights.push((issued, Some(ended).filter(|_| back), parts));
+                }
+            }
+            let kinds = [Wait::Overlap, Wait::Queue, Wait::Slack, Wait::Preempted];
+            let mut waits: Vec<(u64, Wait)> =
+                (0..draw.below(5)).map(|i| (16 + draw.below(end - 20), kinds[i as usize % 4])).collect();
+            waits.sort_by_key(|(from, _)| *from);
+            let found = of(end, |ledger| {
+                for now in 15..=end {
+                    for (disk, (_, _, told)) in (0..).zip(&flights).filter(|(_, (_, ended, _))| *ended == Some(now)) {
+                        let mut parts = [Span::ZERO; PARTS];
+                        parts.iter_mut().zip(told).for_each(|(part, took)| *part = Span(*took));
+                        ledger.end_command(Time(now), DiskId(disk), Tag(0), parts);
+                    }
+                    waits
+                        .iter()
+                        .filter(|(from, _)| *from == now)
+                        .for_each(|(_, wait)| ledger.wait(Time(now), ID, *wait));
+                    for (disk, _) in (0..).zip(&flights).filter(|(_, (issued, ..))| *issued == now) {
+                        ledger.issue(Time(now), DiskId(disk), Tag(0), Some(ID));
+                    }
+                }
+            });
+            assert_eq!(found, by_moment(&flights, &waits, end), "{flights:?} {waits:?}");
+        }
+    }
 }

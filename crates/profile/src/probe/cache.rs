@@ -346,3 +346,27 @@ fn each_of<D: Device>(bench: &mut ProbeBench<D>, single: f64, many: u64) -> Resu
     }
     Ok(((median(&times) - single) / (many - 1) as f64).max(0.0))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::map::laws::{draw_geometry, of_each};
+
+    #[test]
+    fn any_track_was_read_on_by_the_time_that_is_left_for_it() {
+        of_each(|seed| {
+            let geometry = draw_geometry(seed);
+            let (period, shift) = (6e6, (seed % 4) as u32);
+            let pace = ReadAheadPace::new(&geometry, shift, period);
+            for region in geometry.map.regions.iter().filter(|region| !region.is_fragment()) {
+                let rest = pace.rest(region.track << shift).0 as f64;
+                assert!(rest >= (BEGIN + EACH) * period - 1.0, "{rest}: {region:?}");
+            }
+            // And a track alone takes no longer than it may.
+            let shortest =
+                geometry.map.regions.iter().filter(|region| !region.is_fragment()).map(|region| region.track);
+            let rest = shortest.min().map_or(0.0, |track| pace.rest(track << shift).0 as f64);
+            assert!((rest - (BEGIN + EACH) * period).abs() < 2.0, "{rest}");
+        });
+    }
+}

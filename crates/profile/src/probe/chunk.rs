@@ -171,6 +171,11 @@ mod tests {
     fn a_range_begins_and_ends_where_throughput_does() {
         assert_eq!(sizes(8)[..5], [8, 16, 24, 32, 48]);
         assert_eq!(sizes(1).last(), Some(&MOST));
+        for sector in [1, 2, 8, 16] {
+            let sizes = sizes(sector);
+            assert!(sizes[0] == sector && sizes.iter().all(|size| size.is_multiple_of(sector)));
+            assert!(sizes.windows(2).all(|pair| pair[0] < pair[1]), "{sizes:?}");
+        }
         let sweep = [(1, 5.0), (2, 9.0), (3, 9.95), (4, 10.0), (6, 9.92), (8, 8.0)];
         assert_eq!(optimal(&sweep), Some((3, 6)));
         // A lucky one before the others, and one by itself.
@@ -178,5 +183,30 @@ mod tests {
         assert_eq!(optimal(&sweep), Some((3, 6)));
         assert_eq!(optimal(&[(1, 5.0), (2, 10.0), (3, 8.0)]), Some((2, 2)));
         assert_eq!(optimal(&[]), None);
+    }
+
+    #[test]
+    fn a_run_begins_where_the_command_before_it_ended_and_takes_whole_chunks() {
+        use crate::platter::{Platter, with_eye};
+        for (chunk, part) in [(1, 1), (16, 1), (16, 4), (64, 1), (300, 1)] {
+            let mut platter = Platter::of_zones(2, &[(200, 256)]);
+            let (start, want) = (1024, 48 * 256 / chunk * chunk);
+            let ran =
+                with_eye(&mut platter, |eye| run(eye, Verb::Read, (start, want), chunk, part).expect("it is read"));
+            let (sectors, took) = ran.expect("all of it can be read");
+            let [before, all @ ..] = &platter.log[..] else { panic!("nothing was read") };
+            assert_eq!(before.at, Extent::new(start - 1, 1), "the platter stands where the run begins");
+            let mut at = start;
+            for command in all {
+                assert_eq!(command.at, Extent::new(at, chunk as u32));
+                at += chunk;
+            }
+            let whole = want / part / chunk * chunk;
+            assert!(
+                sectors == at - start && (sectors == whole || took >= Span(LONG.0.0 / part)),
+                "{sectors}, {took:?}"
+            );
+            assert!(sectors <= whole && all.len() as u64 == sectors / chunk);
+        }
     }
 }

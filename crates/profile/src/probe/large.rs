@@ -116,3 +116,46 @@ fn passage(region: &MapRegion, start: u64, sectors: u64) -> f64 {
     }
     passed
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::platter::{Platter, with_eye};
+
+    #[test]
+    fn what_large_commands_lose_and_from_which_size_on_is_found_to_the_block() {
+        for large in [None, Some((100, 0.2)), Some((256, 0.05)), Some((777, 0.1)), Some((1500, 0.06))] {
+            let mut platter = Platter::of_zones(4, &[(400, 320)]);
+            platter.large = large;
+            let (geometry, all) = (platter.geometry.clone(), 400 * 4 * 320);
+            let found = with_eye(&mut platter, |eye| learn(eye, &geometry, Verb::Read, (0, all)).expect("it is read"));
+            match (found, large) {
+                (None, None) => {}
+                (Some(found), Some((above, longer))) => {
+                    assert_eq!(found.above, above);
+                    assert!((found.share - 1.0 / (1.0 + longer)).abs() < 0.005, "{found:?}, {longer}");
+                }
+                (found, large) => panic!("{found:?} for {large:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn sectors_pass_in_as_long_as_they_and_the_gaps_between_them_take() {
+        let platter = Platter::of_zones(3, &[(30, 200)]);
+        let region = &platter.geometry.map.regions[0];
+        let skew = fraction(region.turn);
+        assert!((passage(region, 0, 50) - 0.25).abs() < 1e-9);
+        assert!((passage(region, 0, 200) - 1.0).abs() < 1e-9, "what follows is no part of it");
+        assert!((passage(region, 150, 100) - (0.5 + skew)).abs() < 1e-9);
+        for (start, sectors) in [(0, 1), (199, 2), (10, 1000), (590, 30), (7, 601)] {
+            let parts: f64 = (start..start + sectors)
+                .map(|at| {
+                    let next = fraction(region.place(at + 1).angle - region.place(at).angle);
+                    if at + 1 < start + sectors { next } else { 1.0 / 200.0 }
+                })
+                .sum();
+            assert!((passage(region, start, sectors) - parts).abs() < 1e-9, "{start}, {sectors}");
+        }
+    }
+}

@@ -279,3 +279,61 @@ impl Writes {
         self.points.last().map_or(0, |point| point.distance)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::draw::ProbeDraw;
+
+    fn point(distance: u64, mean: f64) -> SeekPoint {
+        SeekPoint { distance, reach: ArmReach { mean, ..ArmReach::default() } }
+    }
+
+    /// What a write takes is overhead, seek and settling, whatever of these it has of its own; beyond what was measured it goes on
+    /// as reads do.
+    #[test]
+    fn a_write_is_its_overhead_a_seek_and_the_settling() {
+        for seed in 0..200 {
+            let mut draw = ProbeDraw::new(seed);
+            let mut distances: Vec<u64> = (0..4 + draw.below(12)).map(|_| 1 + draw.below(5_000)).collect();
+            distances.sort_unstable();
+            distances.dedup();
+            let seek = |distance: u64| 0.8 + 0.1 * libm::sqrt(distance as f64);
+            let (read, write, settle) = (0.1 + draw.unit(), 0.1 + draw.unit(), draw.unit());
+            // Each that is farther takes longer by a little more, or by the same.
+            let own = if draw.below(2) == 0 { 0.0 } else { 0.4 };
+            let more = |distance: u64| own * libm::sqrt(distance as f64 / 5_000.0);
+            let moves = SeekTimes {
+                overhead: Some(read),
+                switch: Some(ArmReach { mean: read + 0.5, ..ArmReach::default() }),
+                points: distances.iter().map(|distance| point(*distance, read + seek(*distance))).collect(),
+                ..SeekTimes::default()
+            };
+            let measured = &distances[..1 + draw.below(distances.len() as u64) as usize];
+            let reach = |distance: u64| write + settle + seek(distance) + more(distance);
+            let mut writes = Writes {
+                overhead: Some(write),
+                points: measured.iter().map(|distance| point(*distance, reach(*distance))).collect(),
+                switch: Some(ArmReach { mean: write + settle + 0.5, ..ArmReach::default() }),
+                ..Writes::default()
+            };
+            super::settle(&mut writes, &moves, 0.0);
+            if own == 0.0 {
+                assert!(!writes.own_curve && (writes.settle - settle).abs() < 1e-9, "seed {seed}: {writes:?}");
+            }
+            if writes.own_curve {
+                assert!((writes.settle - settle).abs() < 1e-9, "seed {seed}: as at a switch of heads");
+            }
+            let curve = writes.curve(&moves);
+            assert_eq!(curve.iter().map(|(distance, _)| u64::from(*distance)).collect::<Vec<_>>(), distances);
+            let last = *measured.last().expect("one at least");
+            for (distance, ms) in curve {
+                let distance = u64::from(distance);
+                let took = writes.overhead(&moves) + writes.settle + ms;
+                let real = write + settle + seek(distance) + more(distance.min(last));
+                assert!((took - real).abs() < 2e-6, "seed {seed}, {distance}: {took} {real}");
+            }
+            assert_eq!(writes.farthest(), last);
+        }
+    }
+}

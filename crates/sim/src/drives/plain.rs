@@ -68,18 +68,16 @@ impl<M: Machine, L: Measured> Drives<'_, M, L> {
                 core.handle_plain(due, Input::Submit(request), &mut AtOnce { world: self, now: due, rest });
                 true
             }
-            said => self.say_rarely(core, said, rest),
+            said => {
+                self.say_rarely(core, said, rest);
+                true
+            }
         }
     }
 
     /// What a plain world has to say beyond requests, and bad input, after which nothing happens any more.
     #[cold]
-    fn say_rarely(
-        &mut self,
-        core: &mut impl Scheduler,
-        said: Result<Option<Input>, BadInput>,
-        rest: &mut Vec<Action>,
-    ) -> bool {
+    fn say_rarely(&mut self, core: &mut impl Scheduler, said: Result<Option<Input>, BadInput>, rest: &mut Vec<Action>) {
         match said {
             Ok(Some(input)) => {
                 core.handle(self.now, input, rest);
@@ -88,7 +86,6 @@ impl<M: Machine, L: Measured> Drives<'_, M, L> {
             Ok(None) => {}
             Err(error) => (self.failed, self.over) = (Some(error), true),
         }
-        self.failed.is_none()
     }
 
     /// Carries out what was decided off the hot path.

@@ -101,3 +101,39 @@ fn an_arrival_finds_what_is_left_on_average_over_the_drives() {
     // 6 and 14 of three drives, then 6 of three.
     assert_eq!(ms, [0.0, (20.0_f64 / 3.0 * 1e6).floor() / 1e6, 2.0]);
 }
+
+/// A process that computes a millisecond and sleeps one, a thousand times.
+struct Restless(u32);
+
+impl flow::Program for Restless {
+    fn next(&mut self, _: Time) -> flow::ProcessStep {
+        self.0 += 1;
+        match self.0 {
+            2_000.. => flow::ProcessStep::Exit,
+            step if step % 2 == 0 => flow::ProcessStep::Compute(Span(1_000_000)),
+            _ => flow::ProcessStep::Pause { span: Span(1_000_000) },
+        }
+    }
+}
+
+#[test]
+fn a_run_that_is_looked_at_goes_on_no_longer_than_there_is_room_for_what_is_seen() {
+    let ends = |scope: PictureScope| {
+        let plan = load::experiment::SystemPlan::PLAIN;
+        let system = flow::ProcessSystem::of_plan(plan, vec![Box::new(Restless(0))]).with_pictures(scope);
+        let camera = Camera::Reel(crate::reel::Reel::new(scope));
+        let mut world = Drives::new(vec![Made::new(1)], system, Stop::default(), UNTOLD, Some(camera));
+        while world.next(None, 9).is_some() {}
+        let now = world.now;
+        let picture = world.load.take_picture(now).expect("it was asked for");
+        (picture.cut, picture.to, now)
+    };
+    let all = PictureScope { from: Time::ZERO, to: Time::NEVER, most: usize::MAX };
+    let (cut, _, whole) = ends(all);
+    assert!(!cut && whole > Time(1_900_000_000), "{whole:?}");
+    let (cut, to, now) = ends(PictureScope { most: 40, ..all });
+    assert!(cut && now > to && now < Time(100_000_000), "{to:?} {now:?}");
+    let to = Time(300_500_000);
+    let (cut, shown, now) = ends(PictureScope { to, ..all });
+    assert!(!cut && shown == to && now > to && now < Time(310_000_000), "{now:?}");
+}

@@ -8,6 +8,8 @@ mod cycle;
 mod deviation;
 mod learn;
 mod merge;
+#[cfg(test)]
+mod tests;
 mod walk;
 
 use crate::ProgressWatcher;
