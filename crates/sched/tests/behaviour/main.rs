@@ -5,6 +5,7 @@
 mod after;
 mod buffered;
 mod by_cylinder;
+mod bytes;
 mod cancelled;
 mod choices;
 mod drawn_rules;
