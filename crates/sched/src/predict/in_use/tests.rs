@@ -137,3 +137,16 @@ fn writes_are_believed_to_go_to_a_buffer_after_several_did_until_one_went_to_the
         assert_eq!(write(9_000_000), None, "one went to the medium");
     }
 }
+
+#[test]
+fn costs_are_tried_once_forecasts_are_good_and_never_before() {
+    let mut bench = Bench::new();
+    let mut tried = 0;
+    for i in 0..12_000 {
+        let counted = bench.mimic.forecasts.counts;
+        bench.read(true);
+        assert!(counted || !bench.mimic.is_settled(), "read {i}");
+        tried += u32::from(bench.mimic.is_settled());
+    }
+    assert!(tried > 0);
+}
