@@ -538,13 +538,10 @@ impl Mechanics {
         self.rotation.turning(self.layout.sector_angle(zone))
     }
 
-    /// `sectors` sectors pass from `begin` on, when their first is under the head; the place moves on. Gives
+    /// `sectors` sectors, at least one, pass from `begin` on, when their first is under the head; the place moves on. Gives
     /// the end.
     #[inline(always)]
     fn pass_time(&self, spin: &impl Spin, begin: Time, spot: &mut Spot, sectors: u32) -> Time {
-        if sectors == 0 {
-            return begin;
-        }
         let width = self.layout.sector_angle(spot.track.zone);
         let end = behind(spin, begin, spot, u64::from(sectors), width);
         *spot = spot.on(sectors, width);

@@ -315,3 +315,74 @@ impl Drive {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use block::{Extent, Place, Tag};
+    use disk::{Queue, Sheet, Truth, catalogue};
+
+    /// A drive that answers reads from memory in their turn, behind a bus for one, with blocks 40 to 100 in a segment, and these reads
+    /// waiting in it; the arm was last given to the first.
+    fn drive(order: Turn, reads: &[Extent]) -> Drive {
+        let mut sheet = catalogue::find("st318437lw").expect("it is in the catalogue").sheet;
+        sheet.bus.exclusive = true;
+        sheet.cache = disk::Cache { hits_wait: true, ..sheet.cache };
+        sheet.queue = Queue { depth: 16, order, age_limit: Queue::AGELESS, ..sheet.queue };
+        let mut drive = Drive::new(&Sheet { ..sheet }, &Truth::default(), 1);
+        drive.segments.fill(Lbn(40), Lbn(100));
+        drive.served = reads[0];
+        for (tag, at) in (0..).zip(&reads[1..]) {
+            let command = Command { verb: Verb::Read, at: *at, place: Place::Nowhere };
+            let (issued, came) = (Time(5), Time(10));
+            let waiting = Waiting { tag: Tag(tag), issued, command, came, ordinal: 0, behind: false, writing: false };
+            drive.waiting.push_back(waiting);
+        }
+        drive
+    }
+
+    /// How far a look ahead in the queue has the arm read on, and what it leaves: the order of those that wait, and what was served.
+    fn look_ahead(drive: &mut Drive) -> (Option<Lbn>, Vec<Tag>, Extent) {
+        drive.read_on_for_next(Time(1_000_000), 0);
+        let order = drive.waiting.iter().map(|it| it.tag).collect();
+        (drive.read_ahead.map(|ahead| ahead.least), order, drive.served)
+    }
+
+    #[test]
+    fn a_look_ahead_reads_on_for_the_first_that_memory_does_not_hold_and_leaves_the_queue_as_it_was() {
+        let orders = [Turn::Soonest, Turn::Fcfs, Turn::Look, Turn::Ascending, Turn::CLook, Turn::Sstf];
+        let mut state = 9u64;
+        let mut draw = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % below
+        };
+        let (mut read_on, mut not) = (0, 0);
+        for step in 0..3000 {
+            let reads: Vec<Extent> =
+                (0..2 + draw(8)).map(|_| Extent::new(30 + draw(80), 1 + draw(30) as u32)).collect();
+            let order = orders[step % orders.len()];
+            let mut drive = drive(order, &reads);
+            // Served one after the other, the first that is not all in memory.
+            let mut served = drive.clone();
+            let mut first = None;
+            while let Some(Next::Command(i)) = served.choose(Time(1_000_000)) {
+                let at = served.waiting.remove(i).expect("it waits").command.at;
+                if at.end().0 > 100 || at.start.0 < 40 {
+                    first = Some(at);
+                    break;
+                }
+                served.served = at;
+            }
+            let expected = first.filter(|at| (40..100).contains(&at.start.0)).map(Extent::end);
+            let (least, left, last) = look_ahead(&mut drive);
+            assert_eq!(least, expected, "{order:?} of {reads:?}");
+            assert_eq!(
+                (left, last),
+                ((0..reads.len() as u32 - 1).map(Tag).collect(), reads[0]),
+                "{order:?} of {reads:?}"
+            );
+            *(if expected.is_some() { &mut read_on } else { &mut not }) += 1;
+        }
+        assert!(read_on > 300 && not > 300, "{read_on}, {not}");
+    }
+}

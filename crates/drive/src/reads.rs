@@ -462,8 +462,7 @@ impl Drive {
                 return;
             }
             // The next sector comes under the head while there is no room for it: a turn later it may be there.
-            let passed = self.spindle.reach(so_far.at, so_far.after.angle).max(so_far.at)
-                + self.sector_time(so_far.after.track.zone);
+            let passed = next + self.sector_time(so_far.after.track.zone);
             if passed >= until {
                 so_far.at = until;
                 return;
@@ -573,3 +572,6 @@ impl Drive {
         (self.free, self.track, self.read_ahead) = (at, track, None);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -84,16 +84,16 @@ impl<P: Predictor> Board<P> {
     }
 
     /// Does what a turn is for that is no request's: has the device write back what a class has in its buffer, or read what is
-    /// wanted in any order. Says whether there was such a turn.
-    pub(crate) fn serve_other_turn(&mut self, now: Time, out: &mut Vec<Action>) -> bool {
+    /// wanted in any order.
+    pub(crate) fn serve_other_turn(&mut self, now: Time, out: &mut Vec<Action>) {
         if self.drain(now, out) {
-            return true;
+            return;
         }
         let owed = self.queue.turns.as_mut().is_some_and(|turns| turns.take_work());
-        let Some(free) = self.free.as_mut().filter(|free| owed && !free.is_flying) else { return false };
-        let Some(at) = free.find_for_floor(&self.belief, now) else { return false };
-        self.read_for_free(now, at, out);
-        true
+        let Some(free) = self.free.as_mut().filter(|free| owed && !free.is_flying) else { return };
+        if let Some(at) = free.find_for_floor(&self.belief, now) {
+            self.read_for_free(now, at, out);
+        }
     }
 
     /// Gives the device the job that was held.

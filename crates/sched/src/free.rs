@@ -465,3 +465,6 @@ fn keep<T>(last: &mut VecDeque<T>, one: T) {
     }
     last.push_back(one);
 }
+
+#[cfg(test)]
+mod tests;

@@ -315,7 +315,11 @@ impl ShortCommands {
             }
             None => match board.take::<false>(now) {
                 Some(id) => arbiter.choose(board, now, id),
-                None => return board.serve_other_turn(now, out),
+                None => {
+                    // Whatever it gives the device is all that there is to give.
+                    board.serve_other_turn(now, out);
+                    return false;
+                }
             },
         };
         let Some(job) = board.jobs.get_mut(id) else { return false };

@@ -446,39 +446,4 @@ pub(super) fn sum_up(terms: impl Iterator<Item = (Place, Factor)>, into: Place, 
 }
 
 #[cfg(test)]
-mod tests {
-    use super::super::code::first;
-    use super::*;
-
-    #[test]
-    fn what_is_read_less_of_is_read_but_never_what_is_missing() {
-        // Of eight columns, so many written: what they held and parity, or the others.
-        let code = Code { columns: 8, parities: 1 };
-        let (all, parity) = (code.columns(), bit(8));
-        let of = |written, sums, gone| method(code, first(written), sums, gone);
-        assert_eq!(of(1, parity, 0), Some((Method::Modify, first(1) | parity)));
-        assert_eq!(of(4, parity, 0), Some((Method::Reconstruct, all & !first(4))));
-        assert_eq!(of(8, parity, 0), Some((Method::Reconstruct, 0)));
-        assert_eq!(of(1, parity, bit(0)), Some((Method::Reconstruct, all & !first(1))));
-        assert_eq!(of(7, parity, bit(7)), Some((Method::Modify, first(7) | parity)));
-        // Parity cannot be read, or not even be written.
-        assert_eq!(of(1, parity, parity), Some((Method::Reconstruct, all & !first(1))));
-        assert_eq!(of(1, 0, parity), Some((Method::Reconstruct, 0)));
-        assert_eq!(of(1, parity, bit(0) | bit(5)), None);
-    }
-
-    #[test]
-    fn with_two_parities_a_column_that_is_neither_there_nor_written_is_had_from_the_rest() {
-        let code = Code { columns: 8, parities: 2 };
-        let (p, q) = (bit(8), bit(9));
-        let of = |written, sums, gone| method(code, first(written), sums, gone);
-        assert_eq!(of(2, p | q, 0), Some((Method::Modify, first(2) | p | q)));
-        assert_eq!(of(3, p | q, 0), Some((Method::Reconstruct, code.columns() & !first(3))));
-        assert_eq!(of(3, p | q, bit(6) | bit(7)), Some((Method::Modify, first(3) | p | q)));
-        assert_eq!(of(1, p | q, bit(0) | bit(7)), Some((Method::Recover, code.slots() & !bit(0) & !bit(7))));
-        // P is to be filled anew: the column follows from Q.
-        assert_eq!(of(1, p | q, p | bit(7)), Some((Method::Recover, code.slots() & !p & !bit(7))));
-        assert_eq!(of(1, q, p | bit(7)), Some((Method::Modify, bit(0) | q)));
-        assert_eq!(of(1, p | q, p | bit(6) | bit(7)), None);
-    }
-}
+mod tests;

@@ -5,8 +5,10 @@
 mod after;
 mod buffered;
 mod by_cylinder;
+mod bytes;
 mod cancelled;
 mod choices;
+mod counted;
 mod drawn_rules;
 mod endings;
 mod given_up;

@@ -32,6 +32,10 @@ struct Two {
     other: u64,
     /// How much sooner than need be the arm arrives.
     offset: Option<Span>,
+    /// In how long requests of either class are to be done.
+    promised: [Option<Span>; 2],
+    /// How many others of its class come with it.
+    kin: u32,
 }
 
 const TWO: Two = Two {
@@ -43,6 +47,8 @@ const TWO: Two = Two {
     deadline: None,
     other: 12_000_000,
     offset: None,
+    promised: [None; 2],
+    kin: 0,
 };
 
 impl Two {
@@ -56,8 +62,13 @@ impl Two {
         let worth = |value, curve| Worth { curve, value, whole: true };
         let curve = if self.deadline.is_some() { Curve::interactive_real_time(0.8) } else { Curve::BEST_EFFORT };
         let classes = vec![
-            ClassRule { preempts: false, worth: worth(self.values[0], Curve::BEST_EFFORT), ..ClassRule::USUAL },
-            ClassRule { worth: worth(self.values[1], curve), ..ClassRule::USUAL },
+            ClassRule {
+                preempts: false,
+                worth: worth(self.values[0], Curve::BEST_EFFORT),
+                p99: self.promised[0],
+                ..ClassRule::USUAL
+            },
+            ClassRule { worth: worth(self.values[1], curve), p99: self.promised[1], ..ClassRule::USUAL },
         ];
         Rules {
             plan: Some(Plan { offset: self.offset, ..Plan::of_chunk(40) }),
@@ -70,6 +81,11 @@ impl Two {
 
     /// When the bulk request and the other end.
     fn ends(&self) -> [Time; 2] {
+        self.play().0
+    }
+
+    /// The same, and when the other comes.
+    fn play(&self) -> ([Time; 2], Time) {
         let sheet = catalogue::find("atlas10k").expect("it is in the catalogue").sheet;
         let blocks = sheet.mechanics.layout.blocks();
         let rules = self.rules();
@@ -83,7 +99,7 @@ impl Two {
             (0..20).map(|i| read(RequestId(3 + i), 1000 + 90_000 * u64::from(i), 8, 0)).collect();
         coming.reverse();
         let (mut out, mut flying, mut moved, mut bulk) = (Vec::new(), None, 0, false);
-        let mut ends = [Time::NEVER; 2];
+        let (mut ends, mut came) = ([Time::NEVER; 2], Time::NEVER);
         for turn in 0.. {
             assert!(turn < 10_000, "they interrupt one another for ever");
             let input = match (flying.take(), coming.pop()) {
@@ -95,13 +111,13 @@ impl Two {
                         let at = read(OTHER, self.other, 200, 1);
                         let deadline = self.deadline.map(|within| now + within);
                         coming.push(Request { qos: Qos { deadline, ..at.qos }, ..at });
-                        bulk = false;
+                        (bulk, came) = (false, now);
                     }
                     Input::Done(DiskId(0), Tag(0), end, Outcome::Ok)
                 }
                 (None, Some(request)) => Input::Submit(request),
                 (None, None) => {
-                    let Some(wake) = core.wake_at() else { return ends };
+                    let Some(wake) = core.wake_at() else { return (ends, came) };
                     now = wake;
                     Input::Wake
                 }
@@ -111,7 +127,8 @@ impl Two {
             // One that has come is submitted at once.
             if matches!(input, Input::Done(..)) && coming.last().is_some_and(|request| request.id == OTHER) {
                 let request = coming.pop().expect("it is there");
-                core.handle(now, Input::Submit(request), &mut out);
+                let kin = (0..self.kin).map(|i| read(RequestId(100 + i), self.other + 9000 * u64::from(i), 200, 1));
+                kin.chain([request]).for_each(|request| core.handle(now, Input::Submit(request), &mut out));
             }
             for action in &out {
                 match action {
@@ -119,7 +136,7 @@ impl Two {
                     Action::Finish(id @ (BULK | OTHER), Ending::Finished) => {
                         ends[usize::from(*id == OTHER)] = now;
                         if ends.iter().all(|end| *end < Time::NEVER) {
-                            return ends;
+                            return (ends, came);
                         }
                     }
                     Action::Finish(RequestId(22), _) => {
@@ -130,7 +147,7 @@ impl Two {
                 }
             }
         }
-        ends
+        (ends, came)
     }
 }
 
@@ -203,4 +220,28 @@ fn what_fills_the_slack_delays_nobody() {
         gained += u32::from(in_time[0] < at_once[0]);
     }
     assert!(gained > 10, "the slack was used {gained} times");
+}
+
+#[test]
+fn who_was_promised_a_time_steps_in_where_waiting_would_take_most_of_that_and_not_where_both_were() {
+    for share in [0.1, 0.4, 0.7] {
+        for other in [9_000_000, 12_000_000] {
+            let two = Two { share, other, preemption: Preemption::Never, ..TWO };
+            let (ends, came) = two.play();
+            let waits = ends[1].since(came).as_ms();
+            // Of what was promised four fifths may pass, for one of whom nothing is known yet.
+            let first = |bulk: Option<f64>, other: f64| {
+                let promised = [bulk, Some(other)].map(|ms| ms.map(Span::from_ms));
+                Two { preemption: Preemption::Slo, promised, ..two }.first()
+            };
+            println!("at {share} it waits for {waits:.1} ms");
+            assert_eq!(first(None, 0.8 * waits / 0.8), OTHER, "at {share}");
+            assert_eq!(first(None, 1.25 * waits / 0.8), BULK, "at {share}");
+            assert_eq!(first(Some(500.0), 0.8 * waits / 0.8), BULK, "both were promised, at {share}");
+            // Those of its kind go before it, each as far away.
+            let promised = [None, Some(Span::from_ms(1.25 * waits / 0.8))];
+            let many = Two { preemption: Preemption::Slo, promised, kin: 12, ..two };
+            assert_eq!(many.first(), OTHER, "with many of its kind, at {share}");
+        }
+    }
 }

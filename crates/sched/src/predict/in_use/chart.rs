@@ -406,3 +406,52 @@ impl ChartPiece {
         (chosen.0 < CLEARLY * even).then_some(chosen.1)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Blocks of a track, of which a piece is drawn.
+    const TRACK: u64 = 400;
+
+    fn piece(slope: u64, angle: u32) -> ChartPiece {
+        ChartPiece { first: 5000, end: 5001, slope, angle, saws: [Saw::default(); 2], astray: 0.0, before: 0 }
+    }
+
+    /// Reads of every so manieth block whose angles are those of a piece, but for what each is off by, in revolutions.
+    fn reads(piece: &ChartPiece, count: u64, off: impl Fn(u64) -> f64) -> Vec<Sample> {
+        let read = |i: u64| {
+            let block = piece.first + 37 * i;
+            let astray = (off(i) * REVOLUTION) as i64 as u32;
+            Sample { block, at: 0, angle: piece.behind(block).wrapping_add(astray) }
+        };
+        (0..count).map(read).collect()
+    }
+
+    #[test]
+    fn a_line_is_drawn_through_the_reads_that_agree() {
+        let truth = piece(u64::MAX / TRACK, 1 << 30);
+        // One in nine is of something else.
+        let samples = reads(&truth, 120, |i| if i % 9 == 4 { 0.4 } else { 0.0 });
+        let mut drawn = piece(truth.slope + truth.slope / 500, truth.angle + (1 << 28));
+        drawn.fit(&samples);
+        for sample in samples.iter().enumerate().filter(|(i, _)| i % 9 != 4).map(|(_, sample)| sample) {
+            assert!(drawn.off(sample).abs() < 1e-4, "{} at block {}", drawn.off(sample), sample.block);
+        }
+    }
+
+    #[test]
+    fn of_fewer_reads_than_a_line_needs_none_is_drawn() {
+        let truth = piece(u64::MAX / TRACK, 1 << 30);
+        for agree in 0..FEWEST as u64 {
+            // The others are too far off to count.
+            let samples = reads(&truth, 40, |i| if i < agree { 0.05 } else { 0.4 });
+            let mut drawn = truth;
+            drawn.fit(&samples);
+            assert_eq!((drawn.slope, drawn.angle), (truth.slope, truth.angle), "by {agree}");
+        }
+        let mut drawn = truth;
+        drawn.fit(&reads(&truth, 40, |i| if i < FEWEST as u64 { 0.05 } else { 0.4 }));
+        assert_ne!(drawn.angle, truth.angle, "these are enough");
+    }
+}

@@ -113,3 +113,40 @@ fn a_read_from_the_cache_leaves_the_arm_where_it_was() {
     bench.mimic.note_completion(Time(bench.now.0 + 90_000), &command, Outcome::Ok);
     assert_eq!(bench.mimic.head, head);
 }
+
+#[test]
+fn writes_are_believed_to_go_to_a_buffer_after_several_did_until_one_went_to_the_medium() {
+    let mut bench = Bench::new();
+    bench.read_many(12_000, true);
+    let mut write = |took: u64| {
+        let at = Extent { start: Lbn(bench.draw(blocks() / 8 - 1) * 8), blocks: 8 };
+        let command = Command { verb: Verb::Write { fua: false }, at, place: Place::Nowhere };
+        bench.mimic.note_issue(bench.now, &command, bench.mimic.spot(at));
+        bench.now = Time(bench.now.0 + took);
+        bench.mimic.note_completion(bench.now, &command, Outcome::Ok);
+        bench.mimic.buffered_cost()
+    };
+    const QUICK: u64 = 90_000;
+    for round in 0..3 {
+        for i in 1..=300 {
+            let cost = write(QUICK);
+            assert_eq!(cost.is_some(), i >= 8, "after {i} of round {round}");
+            assert!(cost.is_none_or(|cost| cost <= QUICK), "{cost:?}");
+            assert!(i < 200 || cost.is_some_and(|cost| cost > QUICK / 10 * 9), "{cost:?} after {i}");
+        }
+        assert_eq!(write(9_000_000), None, "one went to the medium");
+    }
+}
+
+#[test]
+fn costs_are_tried_once_forecasts_are_good_and_never_before() {
+    let mut bench = Bench::new();
+    let mut tried = 0;
+    for i in 0..12_000 {
+        let counted = bench.mimic.forecasts.counts;
+        bench.read(true);
+        assert!(counted || !bench.mimic.is_settled(), "read {i}");
+        tried += u32::from(bench.mimic.is_settled());
+    }
+    assert!(tried > 0);
+}

@@ -158,4 +158,17 @@ mod tests {
         assert!(play(10_000, 4_000_000));
         assert!(!play(14_000, 5_500_000));
     }
+
+    #[test]
+    fn what_has_won_is_held_against_distance_now_and_then() {
+        let mut trial = OrderTrial::default();
+        let mut play = |commands: u32, distance: u64| {
+            for _ in 0..commands {
+                trial.add(if trial.follows_costs() { 4_000_000 } else { distance }, ForecastsAre::Good);
+            }
+            trial.follows_costs()
+        };
+        assert!(play(10_000, 5_000_000));
+        assert!(!play(14_000, 3_000_000), "distance has become the better one, and nobody noticed");
+    }
 }

@@ -1,0 +1,250 @@
+//! What stands in each block: an array whose disks hold bytes, and memory that is overwritten as soon as it may be. Whoever reads
+//! gets what was written last, whatever the level, the copies that are left, and the way that bytes take through frames.
+
+use crate::toy::Dice;
+use block::errno::{ECANCELED, EIO};
+use block::{
+    Caps, Change, Command, DiskId, Ending, Extent, Op, Outcome, Place, Qos, Request, RequestId, Tag, Time, Verb,
+};
+use sched::array::{Array, ArrayPlan, Geometry, Level};
+use sched::plan::{ClassRule, Rules};
+use sched::policy::{Beside, usual};
+use sched::predict::Distance;
+use sched::{Action, Core, Health, Input, Scheduler};
+use std::collections::BTreeMap;
+
+/// Blocks of a unit, of which a part can be read from each copy, and of a disk.
+const UNIT: u32 = 300;
+const EACH: u64 = 1200;
+const DISKS: u16 = 4;
+/// Requests at once, and in all.
+const TOGETHER: usize = 6;
+const ASKED: u32 = 60;
+
+/// A request inside the array.
+struct Inside {
+    request: Request,
+    /// Its memory, and what is to stand there when it has ended.
+    memory: Vec<u64>,
+    expected: Vec<u64>,
+    cancelled: bool,
+}
+
+struct Bytes {
+    array: Array<Distance>,
+    disks: Vec<Vec<u64>>,
+    failed: Vec<DiskId>,
+    /// How many may still fail.
+    spare: u16,
+    frames: BTreeMap<u32, Vec<u64>>,
+    inside: Vec<Option<Inside>>,
+    flying: Vec<(DiskId, Tag, Command)>,
+    /// What was written last.
+    current: Vec<u64>,
+    dice: Dice,
+    out: Vec<Action>,
+}
+
+/// Each byte times a factor in the field of 256 elements, bit by bit.
+fn times(bytes: u64, factor: u8) -> u64 {
+    (0..8).rev().fold(0, |sum: u64, bit| {
+        let carried = (sum >> 7) & 0x0101_0101_0101_0101;
+        let doubled = ((sum & 0x7f7f_7f7f_7f7f_7f7f) << 1) ^ (carried * 0x1d);
+        doubled ^ if (factor >> bit) & 1 == 1 { bytes } else { 0 }
+    })
+}
+
+impl Bytes {
+    fn new(level: Level, buffer: u64, seed: u64) -> Bytes {
+        let caps = Caps { blocks: EACH, depth: 2, seek: false };
+        let geometry = Geometry::new(level, DISKS, UNIT, EACH).expect("an array");
+        let rules = Rules { classes: vec![ClassRule { splits: true, ..ClassRule::USUAL }], ..Rules::default() };
+        let core = |rules: Rules| {
+            let make = || usual("fcfs").make(&Beside::default());
+            Core::new(caps, u32::MAX, Distance::default(), rules, Box::new(make))
+        };
+        let plan = ArrayPlan { buffer, ..ArrayPlan::default() };
+        let cores = (0..DISKS).map(|_| core(rules.clone())).collect();
+        Bytes {
+            array: Array::new(geometry, plan, rules, TOGETHER as u32, cores),
+            disks: vec![vec![0; EACH as usize]; usize::from(DISKS)],
+            failed: Vec::new(),
+            spare: level.redundancy(),
+            frames: BTreeMap::new(),
+            inside: (0..TOGETHER).map(|_| None).collect(),
+            flying: Vec::new(),
+            current: vec![0; geometry.blocks() as usize],
+            dice: Dice(seed),
+            out: Vec::new(),
+        }
+    }
+
+    /// So many blocks of memory.
+    fn memory(&mut self, place: Place, blocks: u32) -> &mut [u64] {
+        let (memory, into) = match place {
+            Place::Request(id, into) => {
+                let it = self.inside[id.0 as usize].as_mut().expect("its memory is still its own");
+                (&mut it.memory, into as usize)
+            }
+            Place::Frame(frame, into) => {
+                let frame = self.frames.entry(frame.0).or_default();
+                let end = (into + blocks) as usize;
+                frame.resize(frame.len().max(end), 0x1234_5678_9abc_def0);
+                (frame, into as usize)
+            }
+            Place::Nowhere | Place::Scan => panic!("blocks without memory"),
+        };
+        &mut memory[into..into + blocks as usize]
+    }
+
+    fn handle(&mut self, input: Input) {
+        let mut out = std::mem::take(&mut self.out);
+        self.array.handle(Time(1), input, &mut out);
+        for action in out.drain(..) {
+            match action {
+                Action::Issue(disk, tag, command) => {
+                    if let Place::Request(id, _) = command.place {
+                        let it = self.inside[id.0 as usize].as_ref().expect("it is inside");
+                        assert!(!it.cancelled, "{command:?} for one that was cancelled");
+                    }
+                    self.flying.push((disk, tag, command));
+                }
+                Action::Copy { from, to, blocks } => {
+                    let from = self.memory(from, blocks).to_vec();
+                    self.memory(to, blocks).copy_from_slice(&from);
+                }
+                Action::Xor { from, into, blocks, times: factor } => {
+                    let from = self.memory(from, blocks).to_vec();
+                    let into = self.memory(into, blocks).iter_mut();
+                    into.zip(from).for_each(|(sum, term)| *sum ^= times(term, factor.0));
+                }
+                Action::Finish(id, how) => {
+                    let it = self.inside[id.0 as usize].take().expect("it ends once");
+                    let Inside { request, memory, expected, cancelled } = it;
+                    let ending = if cancelled { Ending::Failed(ECANCELED) } else { Ending::Finished };
+                    assert_eq!(how, ending, "{request:?} with {:?} failed", self.failed);
+                    assert!(cancelled || memory == expected, "{request:?} with {:?} failed", self.failed);
+                }
+                _ => {}
+            }
+        }
+        self.out = out;
+    }
+
+    /// A command that is in flight comes back.
+    fn complete(&mut self) {
+        let chosen = self.dice.below(self.flying.len() as u64) as usize;
+        let (disk, tag, Command { verb, at, place }) = self.flying.swap_remove(chosen);
+        let range = at.start.0 as usize..at.end().0 as usize;
+        let failed = self.failed.contains(&disk);
+        let stands = &self.disks[usize::from(disk.0)];
+        match verb {
+            Verb::Read if !failed => {
+                let read = stands[range].to_vec();
+                self.memory(place, at.blocks).copy_from_slice(&read);
+            }
+            Verb::Write { .. } if !failed => {
+                let written = self.memory(place, at.blocks).to_vec();
+                self.disks[usize::from(disk.0)][range].copy_from_slice(&written);
+            }
+            _ => {}
+        }
+        let outcome = if failed { Outcome::Failed(EIO) } else { Outcome::Ok };
+        self.handle(Input::Done(disk, tag, Time(1), outcome));
+    }
+
+    fn ask(&mut self, writes: bool, at: Extent) {
+        let Some(slot) = self.inside.iter().position(Option::is_none).filter(|_| self.array.room() > 0) else { return };
+        let range = at.start.0 as usize..at.end().0 as usize;
+        let mut memory: Vec<u64> = at_random(&mut self.dice, at.blocks);
+        if writes {
+            self.current[range.clone()].copy_from_slice(&memory);
+        }
+        let expected = self.current[range].to_vec();
+        if !writes {
+            memory = at_random(&mut self.dice, at.blocks);
+        }
+        let op = if writes { Op::Write { fua: false } } else { Op::Read };
+        let request = Request { id: RequestId(slot as u32), op, at, qos: Qos::default() };
+        self.inside[slot] = Some(Inside { request, memory, expected, cancelled: false });
+        self.handle(Input::Submit(request));
+    }
+
+    /// Cancels a read.
+    fn cancel(&mut self, slot: usize) {
+        if let Some(it) = self.inside[slot].as_mut().filter(|it| it.request.op == Op::Read) {
+            it.cancelled = true;
+            self.handle(Input::Amend(RequestId(slot as u32), Change::Cancel));
+        }
+    }
+
+    fn fail(&mut self) {
+        let disk = DiskId(self.dice.below(DISKS.into()) as u16);
+        if self.spare > 0 && !self.failed.contains(&disk) {
+            self.spare -= 1;
+            self.failed.push(disk);
+            self.disks[usize::from(disk.0)].fill(0xdead);
+            self.handle(Input::Disk(disk, Health::Failed));
+        }
+    }
+
+    /// All there is is read, when nothing is in flight any more.
+    fn read_all(&mut self) {
+        for first in (0..self.current.len() as u64).step_by(600) {
+            self.ask(false, Extent::new(first, 600));
+            while !self.flying.is_empty() {
+                self.complete();
+            }
+        }
+        assert!(self.inside.iter().all(Option::is_none) && self.array.room() == TOGETHER as u32, "some never end");
+    }
+}
+
+fn at_random(dice: &mut Dice, blocks: u32) -> Vec<u64> {
+    (0..blocks).map(|_| dice.below(u64::MAX)).collect()
+}
+
+#[test]
+fn whoever_reads_gets_what_was_written_last() {
+    let levels = [Level::Striped, Level::Mirrored { copies: 2 }, Level::Parity, Level::DoubleParity];
+    for (level, buffer) in levels.into_iter().flat_map(|level| [(level, 0), (level, 900)]) {
+        for seed in 0..12 {
+            println!("{level:?}, {buffer} blocks of buffer, seed {seed}");
+            let mut it = Bytes::new(level, buffer, seed);
+            let mut asked = 0;
+            while asked < ASKED || !it.flying.is_empty() {
+                match it.dice.below(12) {
+                    0..=3 if asked < ASKED => {
+                        let most = if it.dice.once_in(2) { 700 } else { 40 };
+                        let blocks = 1 + it.dice.below(most) as u32;
+                        let start = it.dice.below(it.current.len() as u64 - u64::from(blocks));
+                        let writes = it.dice.once_in(2);
+                        it.ask(writes, Extent::new(start, blocks));
+                        asked += 1;
+                    }
+                    4 => {
+                        let slot = it.dice.below(TOGETHER as u64) as usize;
+                        it.cancel(slot);
+                    }
+                    5 if it.dice.once_in(4) => it.fail(),
+                    _ if !it.flying.is_empty() => it.complete(),
+                    _ => {}
+                }
+            }
+            it.read_all();
+        }
+    }
+}
+
+#[test]
+fn a_write_to_several_disks_that_has_begun_is_not_cancelled() {
+    for level in [Level::Mirrored { copies: 2 }, Level::Parity, Level::DoubleParity] {
+        let mut it = Bytes::new(level, 0, 3);
+        it.ask(true, Extent::new(100, 500));
+        it.handle(Input::Amend(RequestId(0), Change::Cancel));
+        while !it.flying.is_empty() {
+            it.complete();
+        }
+        it.read_all();
+    }
+}
