@@ -129,7 +129,9 @@ fn random_configurations_answer_as_disksims_do() {
     let mut runs: Vec<PathBuf> = std::fs::read_dir(&folder).unwrap().map(|it| it.unwrap().path()).collect();
     runs.retain(|it| it.join("summary.json").is_file());
     runs.sort();
-    let (mut imported, mut faulty, mut stale, mut slow) = (vec![], vec![], vec![], vec![]);
+    let (mut imported, mut faulty, mut stale) = (vec![], vec![], vec![]);
+    // As imported, and with DiskSim's faults.
+    let mut slow = [vec![], vec![]];
     let (mut same, mut requests) = ([0; 2], 0);
     for run in &runs {
         let theirs = theirs(run);
@@ -143,10 +145,11 @@ fn random_configurations_answer_as_disksims_do() {
         let faults = as_disksim(plan);
         let times = [1, 10].map(|gaps| responses(&faults, &load, theirs.queue, gaps));
         let with_faults = mean(&times[0]) / theirs.mean_ms;
+        let alone = [alone, mean(&times[1]) / theirs.slow_ms];
         let here = [0, 1].map(|i| count_same(&times[i], &theirs.answers[i]));
         (same[0], same[1], requests) = (same[0] + here[0], same[1] + here[1], requests + load.len());
         println!(
-            "{}: {ratio:.3}, with DiskSim's faults {with_faults:.3}, slow {alone:.3}; of {} requests {here:?} the same",
+            "{}: {ratio:.3}, with DiskSim's faults {with_faults:.3}, slow {alone:.3?}; of {} requests {here:?} the same",
             run.display(),
             load.len()
         );
@@ -156,18 +159,18 @@ fn random_configurations_answer_as_disksims_do() {
             imported.push(ratio);
             faulty.push(with_faults);
         }
-        slow.push(alone);
+        slow.iter_mut().zip(alone).for_each(|(slow, alone)| slow.push(alone));
     }
-    let near = slow.iter().filter(|it| (*it - 1.0).abs() <= 0.02).count();
+    let near = slow.map(|slow| slow.iter().filter(|it| (*it - 1.0).abs() <= 0.02).count());
     let counts = [&imported, &faulty, &stale].map(|it| within(it));
     println!(
-        "of {} {counts:?} within 5 and 10 %: imported, with DiskSim's faults, with a stale angle; slow {near}",
+        "of {} {counts:?} within 5 and 10 %: imported, with DiskSim's faults, with a stale angle; slow {near:?} within 2 %",
         runs.len()
     );
     println!(
         "of {requests} requests {same:?} took the same within {SAME_MS} ms: as they come, and ten times as far apart"
     );
-    assert!(runs.len() == 60 && near >= 56, "{near}");
+    assert!(runs.len() == 60 && near[0] >= 56 && near[1] >= 57, "{near:?}");
     assert!(same[0] >= 146_842 && same[1] >= 161_549, "{same:?} answers are the same");
     let least = [[38, 41], [43, 45], [9, 11]];
     let reached = counts.iter().flatten().zip(least.iter().flatten()).all(|(ours, least)| ours >= least);
