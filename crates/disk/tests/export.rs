@@ -125,6 +125,33 @@ fn disks_of_the_catalogue_are_written_and_lie_as_they_did() {
     }
 }
 
+/// What the head of a written file says that DiskSim cannot be told.
+fn unsaid_of(drive: &Drive, plan: &LayoutPlan) -> Vec<String> {
+    let files = disksim::export(drive, plan, "x.seek").unwrap();
+    files.parameters.lines().filter_map(|line| Some(line.strip_prefix("# not said: ")?.to_owned())).collect()
+}
+
+#[test]
+fn what_disksim_cannot_be_told_is_said_where_it_matters_and_nowhere_else() {
+    let queue = |limit: &str| format!("no command in the queue waits more than {limit} ms");
+    let sectors = "sectors of 4096 bytes: each is 8 of 512";
+    let files = catalogue::for_disksim("nl20", "x.seek").unwrap();
+    assert_eq!(catalogue::find("nl20").unwrap().sheet.queue.age_limit, Span::from_ms(500.0));
+    for told in [queue("500.000000"), sectors.to_owned()] {
+        assert!(files.parameters.contains(&format!("# not said: {told}\n")), "{told}\n{}", files.parameters);
+    }
+    let plain = disksim::read("small.diskspecs", include_bytes!("fixtures/small.diskspecs"), Path::new("."), None);
+    let Import { mut drive, plan, .. } = plain.unwrap();
+    let of = |drive: &Drive| unsaid_of(drive, &plan.layout);
+    let before = of(&drive);
+    assert!(!before.iter().any(|note| note.starts_with("sectors of") || note.starts_with("no command")), "{before:?}");
+    drive.sheet.queue.depth = 4;
+    drive.sheet.queue.age_limit = Span::from_ms(250.0);
+    assert!(of(&drive).contains(&queue("250.000000")), "{:?}", of(&drive));
+    drive.sheet.queue.depth = 1;
+    assert!(!of(&drive).contains(&queue("250.000000")), "a queue of one is none");
+}
+
 #[test]
 fn every_layout_is_written_or_refused() {
     let drive = catalogue::find("st318437lw").unwrap();

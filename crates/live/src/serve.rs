@@ -104,7 +104,8 @@ impl NbdService {
         let (whole, title) = (plan.whole(), plan.whole().title.clone());
         let (closing, closed) = UnixStream::pair().map_err(|error| kernel_error(&title, &error))?;
         let mut notes: Vec<String> = descriptors(whole.serve.connections).into_iter().collect();
-        notes.extend(join_notes(plan, &faces));
+        let names = plan.devices.iter().map(|experiment| experiment.device.as_deref());
+        notes.extend(join_notes(names.zip(faces.iter().map(|face| &face.notes[..]))));
         let exports = plan.order.iter().map(|(device, volume)| faces[*device].exports[*volume].clone()).collect();
         let rooms = plan.order.iter().map(|(device, volume)| (faces[*device].caller.clone(), *volume)).collect();
         let carriers = Carriers::default();
@@ -150,21 +151,21 @@ impl NbdService {
 }
 
 /// What is to be said of the devices: once of all, or of each that it is of.
-fn join_notes(plan: &ServicePlan, faces: &[EngineFace]) -> Vec<String> {
-    let mut notes: Vec<String> = Vec::new();
-    for (face, experiment) in faces.iter().zip(&plan.devices) {
-        for note in &face.notes {
-            let of_all = faces.iter().all(|face| face.notes.contains(note));
-            let told = match &experiment.device {
-                Some(device) if !of_all => format!("device '{device}': {note}"),
+fn join_notes<'a>(devices: impl Iterator<Item = (Option<&'a str>, &'a [String])> + Clone) -> Vec<String> {
+    let mut joined: Vec<String> = Vec::new();
+    for (device, notes) in devices.clone() {
+        for note in notes {
+            let is_of_all = devices.clone().all(|(_, notes)| notes.contains(note));
+            let told = match device {
+                Some(device) if !is_of_all => format!("device '{device}': {note}"),
                 _ => note.clone(),
             };
-            if !notes.contains(&told) {
-                notes.push(told);
+            if !joined.contains(&told) {
+                joined.push(told);
             }
         }
     }
-    notes
+    joined
 }
 
 impl DeviceThread {
@@ -291,6 +292,15 @@ mod tests {
     use nbd::{Address, ClientRequest, CommandFlags, Errno, Uri};
     use std::path::{Path, PathBuf};
     use std::sync::atomic::{AtomicBool, Ordering};
+
+    #[test]
+    fn what_is_to_be_said_of_all_devices_is_said_once() {
+        let [a, b] = [["clock", "a's cache"], ["clock", "b's cache"]].map(|notes| notes.map(str::to_owned));
+        let joined = join_notes([(Some("one"), &a[..]), (Some("two"), &b[..])].into_iter());
+        assert_eq!(joined, ["clock", "device 'one': a's cache", "device 'two': b's cache"]);
+        // A service of one device does not name it.
+        assert_eq!(join_notes([(None, &a[..])].into_iter()), a);
+    }
 
     /// Memory that answers only while it is allowed to.
     struct Sticky {

@@ -6,8 +6,8 @@
 use block::At;
 use config::Document;
 use load::goal::SettingGoal;
-use load::tuning::SearchSpace;
-use sim::{Advice, SearchWatch, advise, draw_candidates, score_all};
+use load::tuning::{SearchSpace, Stack};
+use sim::{Advice, AdviceFound, SearchWatch, advise, draw_candidates, score_all};
 use std::path::Path;
 
 struct Silent;
@@ -98,7 +98,7 @@ fn advice_for_a_trace_is_as_good_as_a_search_everywhere() {
 fn advice_for_two_classes_keeps_the_bound_and_then_gives_throughput() {
     let duration = if grid().1 { "240s" } else { "24s" };
     let text = format!(
-        "[drive]\nmodel = \"st318437lw\"\n[scheduler]\npolicy = \"satf\"\n[[workload]]\nname = \"interactive\"\nkind = \"open\"\n\
+        "[drive]\nmodel = \"st318437lw\"\nqueue = 1\n[scheduler]\npolicy = \"satf\"\n[[workload]]\nname = \"interactive\"\nkind = \"open\"\n\
          rate = \"10/s\"\nsize = \"4KiB\"\n[[workload]]\nname = \"stream\"\nkind = \"closed\"\ndepth = 1\nsize = \"2000KiB\"\n\
          [run]\nduration = \"{duration}\"\nwarmup = \"2s\"\n"
     );
@@ -125,7 +125,7 @@ fn advice_for_a_shared_trace_is_as_good_as_a_search_everywhere() {
 
 #[test]
 fn the_same_seed_gives_the_same_advice_on_any_number_of_threads() {
-    let text = "[drive]\nmodel = \"st318437lw\"\n[scheduler]\npolicy = \"fcfs\"\n[[workload]]\nname = \"a\"\nkind = \"closed\"\n\
+    let text = "[drive]\nmodel = \"st318437lw\"\nqueue = 1\n[scheduler]\npolicy = \"fcfs\"\n[[workload]]\nname = \"a\"\nkind = \"closed\"\n\
                 depth = 8\nsize = \"4KiB\"\n[run]\nduration = \"6s\"\nwarmup = \"1s\"\n";
     let of = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads");
@@ -168,4 +168,32 @@ fn an_experiment_that_cannot_be_run_is_an_error() {
     let (mut space, goal) = space("no-trace", text, "mean");
     let error = advise(&mut space, &goal, 1, &Silent).expect_err("it is no trace");
     assert!(error.file.ends_with("first-look.toml"), "{} {:?}", error.file, matches!(error.at, At::File));
+}
+
+/// Reads, soon simulated, which other settings serve otherwise.
+const SMALL: &str = "title = \"Small\"\n[drive]\nmodel = \"st318437lw\"\nqueue = 1\n[scheduler]\npolicy = \"fcfs\"\n\
+    [[workload]]\nname = \"reads\"\nkind = \"closed\"\ndepth = 8\nsize = \"4KiB\"\n\
+    [run]\nduration = \"3s\"\nwarmup = \"1s\"\nseed = 3\n";
+
+#[test]
+fn what_is_told_of_a_search_is_what_it_found() {
+    for stack in [None, Some(Stack::Linux)] {
+        let document = Document::parse("small.toml", SMALL).expect("TOML");
+        let space = SearchSpace::of(document, Path::new("small.toml"), &[], None).expect("an experiment");
+        let goal = SettingGoal::parse("mean(reads)", &space.experiment.classes()).expect("a goal");
+        let found = AdviceFound::of(space, &goal, stack, &Silent).expect("advice");
+        let figures = &found.figures;
+        assert_eq!(figures.halfturn.is_some(), stack.is_some(), "Halfturn stands beside a stack");
+        for measure in &figures.unseen {
+            assert!((measure.advised - measure.today - measure.difference).abs() < 1e-9, "{measure:?}");
+        }
+        // Eight reads at a time are better served than in the order they came, or as Linux does.
+        let best = figures.halfturn.as_deref().unwrap_or(figures);
+        assert!(!best.set.is_empty() && best.unseen[0].advised < best.unseen[0].today, "{:?}", best.unseen);
+        // The settings that a page compares are these, on the same half of the load.
+        let cases = found.comparison().expect("cases");
+        let names: Vec<String> = cases.iter().map(|case| case.labels["setting"].to_string()).collect();
+        let [first, last] = if stack.is_some() { ["linux", "Halfturn"] } else { ["today", "advised"] };
+        assert_eq!([names.first(), names.last()].map(|name| name.map(String::as_str)), [Some(first), Some(last)]);
+    }
 }

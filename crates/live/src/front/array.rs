@@ -36,8 +36,8 @@ impl Front {
             .flatten()
             .map(|disk| format!("disk {}  {}\n", disk["disk"], disk["state"].as_str().unwrap_or_default()));
         let mut text: String = lines.collect();
-        text += array["upkeep"].as_str().unwrap_or_default();
-        array.as_object_mut().and_then(|array| array.remove("upkeep"));
+        let upkeep = array.as_object_mut().and_then(|array| array.remove("upkeep"));
+        text += upkeep.as_ref().and_then(Value::as_str).unwrap_or_default();
         Ok(json!({ "array": array, "text": text }))
     }
 

@@ -105,6 +105,15 @@ fn of_an_array_all_is_left_until_more_disks_are_given_up_than_it_can_spare() {
 }
 
 #[test]
+fn what_the_array_asks_for_itself_is_not_taken_for_what_the_source_asked() {
+    let world = world(Pair::default());
+    for number in [0, 1, 1000, 1 << 20] {
+        assert!(world.is_asked(RequestId(number)), "{number}");
+        assert!(!world.is_asked(RequestId(world.source.numbers() + number % 10)), "{number}");
+    }
+}
+
+#[test]
 fn a_disk_on_which_nothing_can_be_noted_is_given_up_where_it_can_be_spared() {
     let mut world = world(Pair { refused: [DiskId(0), DiskId(1)].into(), ..Pair::default() });
     // Only when it is given up is it lacking: of both of a pair one is asked for after the other.

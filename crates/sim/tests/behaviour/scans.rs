@@ -207,3 +207,21 @@ fn a_floor_of_15_hundredths_keeps_a_scrub_going_on_each_drive() {
     }
     assert!(missed.is_empty(), "{}", missed.join("\n"));
 }
+
+#[test]
+fn a_floor_reads_what_is_wanted_in_any_order_beside_those_who_leave_it_no_time() {
+    let run = |floor: &str| {
+        once(&format!(
+            "[drive]\nmodel = \"st318437lw\"\nqueue = 1\n[scheduler]\npolicy = \"satf\"\n{floor}\n[[workload]]\nname = \"reader\"\n\
+             kind = \"closed\"\ndepth = 4\nsize = \"4KiB\"\npriority = 1\n[[workload]]\nname = \"scan\"\nkind = \"scan\"\n\
+             [run]\nduration = \"20s\"\nwarmup = \"2s\"\nseed = 4\n"
+        ))
+    };
+    let [without, some, more] = ["", "class.scan.floor = 0.2", "class.scan.floor = 0.5"].map(run);
+    let read = |run: &Replication| run.meter.scan().expect("there is a scan").bytes() as f64;
+    let answer = |run: &Replication| response(run)[0];
+    // What a floor reads comes beside what is found for free, and the reader waits for it.
+    assert!(read(&some) > 1.5 * read(&without), "{} and {}", read(&some), read(&without));
+    assert!(read(&more) > 1.5 * read(&some), "{} and {}", read(&more), read(&some));
+    assert!(answer(&some) > answer(&without) && answer(&more) > answer(&some));
+}

@@ -5,9 +5,7 @@ mod layout;
 mod text;
 
 use super::controller::UNBOUND;
-use crate::{
-    After, Ahead, Drain, Drive, FreesAt, LayoutPlan, Overheads, SeekTable, Sheet, Switches, Truth, Turn, Whole,
-};
+use crate::{After, Ahead, Drain, Drive, FreesAt, LayoutPlan, SeekTable, Sheet, Switches, Truth, Turn, Whole};
 use block::{Direction, Span};
 use std::fmt::Write as _;
 use text::{ParameterBlock, ms, number};
@@ -17,7 +15,7 @@ use text::{ParameterBlock, ms, number};
 pub struct ParameterFiles {
     /// The `.parv`, with everything that a simulation needs but a trace.
     pub parameters: String,
-    /// The seek file.
+    /// The seek file that they name: distances in cylinders, and milliseconds.
     pub seeks: String,
 }
 
@@ -155,22 +153,22 @@ fn controller(sheet: &Sheet, disk: &mut ParameterBlock, notes: &mut Vec<String>)
     disk.set("Time scale for overheads", number(1.0));
     let slowest_common = block_ms(sheet, Direction::Read).min(block_ms(sheet, Direction::Write));
     disk.set("Bulk sector transfer time", number(slowest_common));
-    disk.flag("Hold bus entire read xfer", bus.holds_reading);
-    disk.flag("Hold bus entire write xfer", false);
-    disk.flag("Allow almost read hits", cache.almost_hits);
-    disk.flag("Allow sneaky full read hits", !cache.hits_wait);
-    disk.flag("Allow sneaky partial read hits", false);
-    disk.flag("Allow sneaky intermediate read hits", false);
-    disk.flag("Allow read hits on write data", cache.written_hits);
-    disk.flag("Allow write prebuffering", cache.accepts_busy);
+    disk.set("Hold bus entire read xfer", u8::from(bus.holds_reading));
+    disk.set("Hold bus entire write xfer", 0);
+    disk.set("Allow almost read hits", u8::from(cache.almost_hits));
+    disk.set("Allow sneaky full read hits", u8::from(!cache.hits_wait));
+    disk.set("Allow sneaky partial read hits", 0);
+    disk.set("Allow sneaky intermediate read hits", 0);
+    disk.set("Allow read hits on write data", u8::from(cache.written_hits));
+    disk.set("Allow write prebuffering", u8::from(cache.accepts_busy));
     let level = match sheet.queue.frees_at {
         FreesAt::Completion => 0,
         FreesAt::Message => 1,
         FreesAt::Medium => 2,
     };
     disk.set("Preseeking level", level);
-    disk.flag("Never disconnect", false);
-    disk.flag("Print stats", true);
+    disk.set("Never disconnect", 0);
+    disk.set("Print stats", 1);
     disk.set(
         "Avg sectors per cylinder",
         sheet.mechanics.layout.blocks() / u64::from(sheet.mechanics.layout.cylinders()),
@@ -180,18 +178,18 @@ fn controller(sheet: &Sheet, disk: &mut ParameterBlock, notes: &mut Vec<String>)
     buffer(sheet, disk, notes);
     disk.set("Low (write) water mark", number(bus.write_watermark));
     disk.set("High (read) water mark", number(bus.watermark));
-    disk.flag("Set watermark by reqsize", bus.watermark_of == Whole::Request);
-    disk.flag("Calc sector by sector", true);
-    disk.set("Fast write level", if fast { 2 } else { 0 });
+    disk.set("Set watermark by reqsize", u8::from(bus.watermark_of == Whole::Request));
+    disk.set("Calc sector by sector", 1);
+    disk.set("Fast write level", 2 * u8::from(fast));
     let access = sheet.mechanics.access;
-    disk.flag("Read any free blocks", access.free);
-    disk.flag("Immediate buffer read", access.reads);
-    disk.flag("Immediate buffer write", access.writes);
-    disk.flag("Disconnect write if seek", false);
-    disk.flag("Write hit stop prefetch", true);
-    disk.flag("Read directly to buffer", true);
-    disk.flag("Immed transfer partial hit", true);
-    overheads(&sheet.overheads, fast, disk, notes);
+    disk.set("Read any free blocks", u8::from(access.free));
+    disk.set("Immediate buffer read", u8::from(access.reads));
+    disk.set("Immediate buffer write", u8::from(access.writes));
+    disk.set("Disconnect write if seek", 0);
+    disk.set("Write hit stop prefetch", 1);
+    disk.set("Read directly to buffer", 1);
+    disk.set("Immed transfer partial hit", 1);
+    overheads(sheet, disk, notes);
     if access.writes && !fast {
         notes.push("writes to the medium that begin wherever the head lands".into());
     }
@@ -214,7 +212,7 @@ fn buffer(sheet: &Sheet, disk: &mut ParameterBlock, notes: &mut Vec<String>) {
     disk.set("Number of buffer segments", segments.max(1));
     disk.set("Maximum number of write segments", writes);
     disk.set("Segment size (in blks)", segment);
-    disk.flag("Use separate write segment", separate);
+    disk.set("Use separate write segment", u8::from(separate));
     if !cache.shared && !separate && cache.write_buffer > 0 {
         notes.push(format!("a buffer for writes alone: {writes} of its {segments} segments may be of writes"));
     }
@@ -224,7 +222,7 @@ fn buffer(sheet: &Sheet, disk: &mut ParameterBlock, notes: &mut Vec<String>) {
     if cache.write_buffer > 0 && cache.drain != Drain::InOrder {
         notes.push("buffered writes by where the arm is: they go to the medium in the order they came".into());
     }
-    disk.flag("Enable caching in buffer", cache.segments > 0);
+    disk.set("Enable caching in buffer", u8::from(cache.segments > 0));
     let ahead = match cache.ahead {
         _ if cache.segments == 0 => 0,
         Ahead::Nowhere => 0,
@@ -237,9 +235,9 @@ fn buffer(sheet: &Sheet, disk: &mut ParameterBlock, notes: &mut Vec<String>) {
     disk.set("Minimum read-ahead (blks)", cache.least_ahead);
     disk.set("Maximum read-ahead (blks)", cache.read_ahead);
     disk.set("Read-ahead over requested", if cache.forgets { -1 } else { 1 });
-    disk.flag("Read-ahead on idle hit", cache.resumes);
-    disk.flag("Combine seq writes", cache.joins_writes);
-    disk.flag("Stop prefetch in sector", cache.stops_in_sector);
+    disk.set("Read-ahead on idle hit", u8::from(cache.resumes));
+    disk.set("Combine seq writes", u8::from(cache.joins_writes));
+    disk.set("Stop prefetch in sector", u8::from(cache.stops_in_sector));
     if cache.merges_sectors {
         notes.push("writes that begin or end inside a sector, and read it first".into());
     }
@@ -259,7 +257,8 @@ fn scheduler(order: Turn, notes: &mut Vec<String>) -> ParameterBlock {
     text::queue(policy)
 }
 
-fn overheads(of: &Overheads, fast: bool, disk: &mut ParameterBlock, notes: &mut Vec<String>) {
+fn overheads(sheet: &Sheet, disk: &mut ParameterBlock, notes: &mut Vec<String>) {
+    let (of, fast) = (&sheet.overheads, sheet.cache.write_buffer > 0);
     let mut after = |kind: &str, time: After| {
         disk.set(&format!("{kind} after read"), ms(time.read));
         disk.set(&format!("{kind} after write"), ms(time.write));
@@ -280,7 +279,7 @@ fn overheads(of: &Overheads, fast: bool, disk: &mut ParameterBlock, notes: &mut 
     disk.set("Read disconnect afterread", ms(of.release_read.read));
     disk.set("Read disconnect afterwrite", ms(of.release_read.write));
     disk.set("Write disconnect overhead", ms(of.release_write));
-    disk.flag("Extra write disconnect", of.disconnect.is_some());
+    disk.set("Extra write disconnect", u8::from(of.disconnect.is_some()));
     disk.set("Extradisc command overhead", ms(extra.command));
     disk.set("Extradisc disconnect overhead", ms(extra.data.less(first).less(of.prepare)));
     disk.set("Extradisc inter-disconnect delay", number(0.0));

@@ -29,10 +29,6 @@ impl ParameterBlock {
         self.lines.push(format!("  {parameter} = {value}"));
     }
 
-    pub(super) fn flag(&mut self, parameter: &str, value: bool) {
-        self.set(parameter, u8::from(value));
-    }
-
     pub(super) fn text(&self) -> String {
         format!("{} {{\n{}\n}}", self.head, self.lines.join(",\n"))
     }
@@ -137,7 +133,7 @@ pub(super) fn around(disk: &str, text: &str, ways_ms: [f64; 2], blocks: u64) -> 
     driver.set("type", 1);
     driver.set("Constant access time", number(0.0));
     driver.set("Scheduler", queue(1).inside());
-    driver.flag("Use queueing in subsystem", true);
+    driver.set("Use queueing in subsystem", 1);
     let bus = |name: &str, [read, write]: [f64; 2]| {
         let mut bus = ParameterBlock::new("disksim_bus", name);
         bus.set("type", 1);
@@ -145,7 +141,7 @@ pub(super) fn around(disk: &str, text: &str, ways_ms: [f64; 2], blocks: u64) -> 
         bus.set("Arbitration time", number(0.0));
         bus.set("Read block transfer time", number(read));
         bus.set("Write block transfer time", number(write));
-        bus.flag("Print stats", true);
+        bus.set("Print stats", 1);
         bus
     };
     let mut controller = ParameterBlock::new("disksim_ctlr", "CTLR0");
@@ -153,7 +149,7 @@ pub(super) fn around(disk: &str, text: &str, ways_ms: [f64; 2], blocks: u64) -> 
     controller.set("Scale for delays", number(0.0));
     controller.set("Bulk sector transfer time", number(0.0));
     controller.set("Maximum queue length", 0);
-    controller.flag("Print stats", true);
+    controller.set("Print stats", 1);
     for block in [&global, &statistics, &driver, &bus("BUS0", [0.0; 2]), &bus("BUS1", ways_ms), &controller] {
         all += &block.text();
         all.push_str("\n\n");
