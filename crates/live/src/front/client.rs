@@ -486,6 +486,8 @@ mod tests {
         let mut kept = [0; 5];
         client.input.buffer.get(0, &mut kept);
         assert_eq!(kept, early[LEAST_INPUT - 5..]);
+        // Memory that was freed instead would be one of these.
+        let _others: Vec<_> = (0..8).map(|_| AlignedBuffer::new(LEAST_INPUT)).collect();
         let again = Slice { buffer: hands.pool.take(LEAST_INPUT), from: 0, bytes: LEAST_INPUT };
         assert_eq!(again.pointer(), before, "it is used again");
         // What it has now is its own until it leaves, however much comes, and it is received behind what is not read yet.

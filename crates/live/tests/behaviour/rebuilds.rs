@@ -13,8 +13,13 @@ use std::time::{Duration, Instant};
 
 /// Tells an array something; what it is then.
 fn tell(service: &Running, order: ArrayOrder) -> Result<Value, String> {
+    tell_whole(service, order).map(|told| told["array"].clone())
+}
+
+/// The same, with what is printed of it.
+fn tell_whole(service: &Running, order: ArrayOrder) -> Result<Value, String> {
     let answer = service.caller().ask(|asker| EngineMessage::Array(order, asker), Duration::from_secs(20));
-    answer.expect("an answer").map(|told| told["array"].clone())
+    answer.expect("an answer")
 }
 
 fn replace(service: &Running, disk: u16, path: &Path) -> Result<Value, String> {
@@ -294,6 +299,12 @@ fn a_scrub_finds_and_mends_what_does_not_agree_while_clients_go_on() {
         assert!(unlike >= (length / 512) as u64 && unreadable == 0, "{array}: {unlike} {unreadable}");
         assert_eq!(found(&service), (0, 0), "{array}: all agrees again");
         assert!(holds(&service, PART + 1) == kept, "{array}");
+        let told = tell_whole(&service, ArrayOrder::Tell).expect("an array");
+        let lines: Vec<&str> = told["text"].as_str().expect("a text").lines().collect();
+        assert_eq!(lines.len(), count as usize + 1, "{lines:?}");
+        assert!(lines[0].starts_with("disk 0") && lines[0].ends_with("sound"), "{lines:?}");
+        assert!(lines[lines.len() - 1].starts_with("scrubbed: 0 blocks did not agree"), "{lines:?}");
+        assert!(told["array"].get("upkeep").is_none(), "words are in the text alone: {told:#}");
         let said = tell(&service, ArrayOrder::Scrub(ScrubOrder::Stop)).expect_err("there is none");
         assert!(said.contains("not being scrubbed"), "{said}");
         service.stop();
