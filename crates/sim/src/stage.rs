@@ -126,6 +126,7 @@ impl Play<'_> {
         let scene = Scene { experiment, before, sheet, drives, seed, tell, camera };
         let mut replication = schedule::build(experiment, &known, scene)?;
         before.tell(&known, &mut replication);
+        replication.notes.extend(experiment.notes_of_unheeded());
         if experiment.scheduler.predictor == Some(Choice::Oracle) {
             replication.bound = Some(!replication.wrote);
             replication.notes.push(if replication.wrote { NO_BOUND } else { BOUND }.into());

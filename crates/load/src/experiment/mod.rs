@@ -116,6 +116,16 @@ impl Experiment {
         self.serve.faults || !self.faults.is_empty()
     }
 
+    /// What it says and only a service heeds, told of a run of its workloads: that what comes out has nothing of it.
+    #[must_use]
+    pub fn notes_of_unheeded(&self) -> Vec<String> {
+        let faults =
+            (!self.faults.is_empty()).then_some("nothing goes wrong here: only `halfturn serve` heeds [[fault]]");
+        let clients = (!self.clients.is_empty())
+            .then_some("all are served as their class is: only `halfturn serve` knows who asks, and heeds [[client]]");
+        faults.into_iter().chain(clients).map(str::to_owned).collect()
+    }
+
     /// Whether what is asked is asked by processes.
     #[must_use]
     pub fn has_processes(&self) -> bool {

@@ -137,3 +137,18 @@ impl Shadowed for Made {
         None
     }
 }
+
+#[test]
+fn what_only_a_service_heeds_is_said_not_to_be_simulated() {
+    let notes = |tables: &str| {
+        let text = format!("[[volume]]\nname = \"data\"\n{tables}\n{}", loops(1, "requests = 10"));
+        let told = crate::replicate(&experiment(&text), 0, &|_| ()).unwrap_or_else(|error| panic!("{error}"));
+        told.notes.join("\n")
+    };
+    let fault = "[[fault]]\nvolume = \"data\"\nkind = \"slow\"\nat = \"1s\"";
+    let client = "[[client]]\nuser = \"1000\"\npriority = 1";
+    for (tables, faults, clients) in [("", false, false), (fault, true, false), (client, false, true)] {
+        let told = notes(tables);
+        assert_eq!((told.contains("[[fault]]"), told.contains("[[client]]")), (faults, clients), "{tables}: {told}");
+    }
+}
