@@ -482,6 +482,23 @@ mod tests {
     }
 
     #[test]
+    fn the_page_has_a_row_for_each_metric_with_its_type_and_labels() {
+        let told = ServiceMetrics { volumes: vec![VolumeReport::default()], ..ServiceMetrics::default() }.text();
+        let (page, types) = (reference(), told.lines().filter_map(|line| line.strip_prefix("# TYPE ")));
+        let types: Vec<_> = types.filter_map(|line| line.split_once(' ')).collect();
+        assert!(types.len() > 10, "{told}");
+        for (name, kind) in types {
+            let row = format!("| `{name}` | {kind} | ");
+            assert_eq!(page.lines().filter(|line| line.starts_with(&row)).count(), 1, "{row}");
+        }
+        let seconds = page.lines().find(|line| line.starts_with("| `halfturn_request_duration_seconds`"));
+        assert!(
+            seconds.is_some_and(|row| row.contains("`volume`") && row.contains("`op`: read, write")),
+            "{seconds:?}"
+        );
+    }
+
+    #[test]
     fn a_name_is_escaped() {
         assert_eq!(escape("a\"b\\c\nd"), "a\\\"b\\\\c\\nd");
     }

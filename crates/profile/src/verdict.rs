@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_measured_is_said_in_the_drive_file() {
+    fn what_less_effort_gave_up_is_said_in_the_drive_file() {
         let zones = [(20, 200), (20, 180)];
         for effort in [Thoroughness::Quick, Thoroughness::Thorough] {
             let found = known(&mut Platter::of_zones(2, &zones), effort, None);
@@ -112,6 +112,11 @@ mod tests {
             assert!(notes.iter().any(|note| note.contains("nothing was written")));
             assert!(!notes.iter().any(|note| note.contains("taken to go on as before") && !note.starts_with("quick")));
         }
+    }
+
+    #[test]
+    fn what_was_not_measured_of_writes_is_said_in_the_drive_file() {
+        let zones = [(20, 200), (20, 180)];
         // A scratch without a whole track says how large one would do, which then does though it begins at a track's last sector.
         let with = |first, blocks| {
             let mut platter = Platter::of_zones(2, &zones);
