@@ -29,6 +29,7 @@ mod parts;
 mod plans;
 mod prefetching;
 mod promise;
+mod rebuilds;
 mod replay;
 mod requests;
 mod scans;

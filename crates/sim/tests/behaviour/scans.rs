@@ -24,7 +24,7 @@ fn number(text: &str, key: &str) -> f64 {
 }
 
 /// The NL20 with a part in so many of its cylinders.
-fn shrink_nl20(folder: &Folder, scale: u64) -> String {
+pub fn shrink_nl20(folder: &Folder, scale: u64) -> String {
     let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../disk/catalogue/nl20.toml")).unwrap();
     let mut small = String::new();
     for line in text.lines() {
