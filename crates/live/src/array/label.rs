@@ -3,7 +3,7 @@
 //! There are two copies, one before the data and one behind it, each with a checksum; they are written in turn, so that one that
 //! was half written when the power went leaves the other. The events count what became of the array; a disk that does not know of
 //! all of them was not there. In the same place stand the regions of the array that may have been written since it was last known
-//! that copies and parities agree.
+//! that copies and parities agree, and those that were never written at all.
 //!
 //! Each disk that takes a place of the array has a name of its own, and all disks know the names of those that are in the places
 //! now; so one whose place was taken is never had for the one that took it. Of a disk that is being filled only its own superblock

@@ -67,6 +67,7 @@ impl RegionBits {
         let mut all: Vec<Range<u64>> = Vec::new();
         for rows in self.list().map(|region| rows(geometry, region)) {
             match all.last_mut() {
+                _ if rows.is_empty() => {}
                 Some(last) if last.end == rows.start => last.end = rows.end,
                 _ => all.push(rows),
             }
@@ -90,8 +91,9 @@ pub(super) fn region_of(geometry: &Geometry, row: u64) -> u64 {
 }
 
 pub(super) fn rows(geometry: &Geometry, region: u64) -> Range<u64> {
-    let rows = region_rows(geometry);
-    region * rows..((region + 1) * rows).min(geometry.rows())
+    // Of an array of another layout there may be more.
+    let (rows, all) = (region_rows(geometry), geometry.rows());
+    (region * rows).min(all)..((region + 1) * rows).min(all)
 }
 
 /// Blocks of the array in a row.
