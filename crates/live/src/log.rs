@@ -170,6 +170,10 @@ impl LogWriter {
                 Health::Failed => self.put_all(&[disk.0.into(), 0]),
                 Health::Replaced => self.put_all(&[disk.0.into(), 1]),
                 Health::Filled(until) => self.put_all(&[disk.0.into(), 2, until]),
+                Health::Holds(at) => {
+                    self.put_all(&[disk.0.into(), 3]);
+                    self.extent(at);
+                }
             },
             Input::Wake => {}
             Input::Compared(number, slot, how) => self.put_all(&[number.into(), slot.into(), how as u64]),
@@ -386,7 +390,8 @@ impl<'a> LogReader<'a> {
                 let health = match self.get()? {
                     0 => Health::Failed,
                     1 => Health::Replaced,
-                    _ => Health::Filled(self.get()?),
+                    2 => Health::Filled(self.get()?),
+                    _ => Health::Holds(self.extent()?),
                 };
                 Input::Disk(disk, health)
             }
@@ -519,6 +524,7 @@ mod tests {
             Input::Claim(3, Claim { share: 2.5, floor: 0.1, limit: 0.9, window: Span(1 << 40) }),
             Input::Disk(DiskId(2), Health::Replaced),
             Input::Disk(DiskId(2), Health::Filled(1 << 45)),
+            Input::Disk(DiskId(2), Health::Holds(at)),
             Input::Compared(1 << 20, 65, Likeness::Unlike),
         ];
         let given_up = [Discarded::Anything, Discarded::Zeros, Discarded::KeptZeros];

@@ -125,6 +125,17 @@ impl Slice {
     pub fn after(&self, count: usize) -> Slice {
         Slice { buffer: Rc::clone(&self.buffer), from: self.from + count, bytes: self.bytes - count }
     }
+
+    /// Whether all of its bytes are zeros.
+    #[must_use]
+    pub fn is_zeros(&self) -> bool {
+        let mut piece = [0; PAGE];
+        (0..self.bytes).step_by(PAGE).all(|done| {
+            let piece = &mut piece[..PAGE.min(self.bytes - done)];
+            self.buffer.get(self.from + done, piece);
+            piece.iter().all(|byte| *byte == 0)
+        })
+    }
 }
 
 #[cfg(test)]

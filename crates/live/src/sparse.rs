@@ -6,7 +6,7 @@
 use crate::claim::{self, Claimed, Use};
 use crate::memory::Slice;
 use crate::store::Contents;
-use crate::unit::{alike, discard};
+use crate::unit::{alike, punch};
 use block::errno::EIO;
 use block::{BLOCK_BYTES, Extent};
 use rustix::fs::{FileType, OFlags};
@@ -22,6 +22,8 @@ const PIECE: usize = 64 << 10;
 pub struct Sparse {
     file: OwnedFd,
     piece: Box<[u8]>,
+    /// Whether holes can be made of what was written.
+    makes_holes: bool,
 }
 
 impl Sparse {
@@ -43,7 +45,9 @@ impl Sparse {
             }
             _ => {}
         }
-        Ok(Sparse { file, piece: vec![0; PIECE].into() })
+        // A hole behind its end makes no difference.
+        let makes_holes = punch(&file, Extent::new(blocks.next_multiple_of(PIECE as u64 / BLOCK_BYTES), 1)).is_ok();
+        Ok(Sparse { file, piece: vec![0; PIECE].into(), makes_holes })
     }
 }
 
@@ -63,7 +67,7 @@ fn each(at: Extent, mut some: impl FnMut(usize, usize, u64) -> rustix::io::Resul
 
 impl Contents for Sparse {
     fn read(&mut self, at: Extent, into: &Slice) -> Result<(), i32> {
-        let Sparse { file, piece } = self;
+        let Sparse { file, piece, .. } = self;
         each(at, |from, bytes, place| {
             let count = pread(&*file, &mut piece[..bytes], place)?;
             into.buffer.put(into.from + from, &piece[..count]);
@@ -72,7 +76,7 @@ impl Contents for Sparse {
     }
 
     fn write(&mut self, at: Extent, from: &Slice) -> Result<(), i32> {
-        let Sparse { file, piece } = self;
+        let Sparse { file, piece, .. } = self;
         each(at, |done, bytes, place| {
             from.buffer.get(from.from + done, &mut piece[..bytes]);
             pwrite(&*file, &piece[..bytes], place)
@@ -80,7 +84,16 @@ impl Contents for Sparse {
     }
 
     fn clear(&mut self, at: Extent) {
-        discard(&self.file, at);
+        // It is no more than a hint: where holes cannot be made, nothing is lost.
+        let _ = punch(&self.file, at);
+    }
+
+    fn can_empty(&self) -> bool {
+        self.makes_holes
+    }
+
+    fn empty(&mut self, at: Extent) -> Result<(), i32> {
+        punch(&self.file, at).map_err(|error| error.raw_os_error())
     }
 
     fn alike(&self, at: Extent) -> (u64, bool) {

@@ -1,7 +1,7 @@
 //! The contents of an emulated device, in memory: a page map, which takes memory only for what was written.
 
 use crate::memory::Slice;
-use block::errno::ENOSPC;
+use block::errno::{ENOSPC, EOPNOTSUPP};
 use block::{BLOCK_BYTES, Extent};
 
 /// Bytes of a page of contents.
@@ -39,6 +39,19 @@ pub trait Contents {
 
     /// Makes an extent zeros, where that is no trouble.
     fn clear(&mut self, at: Extent);
+
+    /// Whether [`Contents::empty`] makes zeros.
+    fn can_empty(&self) -> bool {
+        false
+    }
+
+    /// Makes an extent zeros, or says that it cannot.
+    ///
+    /// # Errors
+    /// The errno.
+    fn empty(&mut self, _: Extent) -> Result<(), i32> {
+        Err(EOPNOTSUPP)
+    }
 
     /// How many blocks from `at.start` on are alike, at most all of `at`: whether any of them may have been written.
     fn alike(&self, at: Extent) -> (u64, bool);

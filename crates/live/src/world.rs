@@ -488,6 +488,7 @@ impl<S: RequestSource, K: Kernel> World for LiveWorld<S, K> {
             let (source, mut hands) = self.split();
             if let Some(input) = source.ask(now, room, &mut hands) {
                 if let Input::Submit(request) = &input {
+                    self.note_discard(request);
                     if let Some(ledger) = &mut self.ledger {
                         ledger.submit(now, request);
                     }

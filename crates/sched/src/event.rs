@@ -40,6 +40,8 @@ pub enum Mend {
     Unreadable,
     /// It did not agree with the others.
     Unlike,
+    /// It was said to hold it while it is being filled, and may not: something is being written there that may not know of it.
+    Doubtful,
 }
 
 /// What a core decides.
@@ -180,4 +182,7 @@ pub enum Health {
     Replaced,
     /// Before anything was asked of it: it was being filled, and holds what it should up to this block of it.
     Filled(u64),
+    /// It is being filled, and holds what it should in this extent of it already: zeros, where nothing was ever written. Where a
+    /// write is under way, which may not know of the disk, it is filled like the rest.
+    Holds(Extent),
 }

@@ -1,6 +1,7 @@
 //! Which of the disks of an array belong to it, and may be trusted.
 
 use super::label::{BEFORE, BEHIND, LABEL_BYTES, Noted, Superblock};
+use super::regions;
 use crate::memory::Slice;
 use crate::unit::LiveDevice;
 use block::{BLOCK_BYTES, Extent};
@@ -120,6 +121,10 @@ pub struct ArrayStatus {
     pub events: u64,
     /// Regions that may have been written and not be alike on all disks, and of how many.
     pub dirty: u32,
+    /// Bytes of the regions of the array that were ever written.
+    pub written: u64,
+    /// Bytes of the array.
+    pub bytes: u64,
     /// What each disk is to it.
     pub disks: Vec<MemberState>,
     pub(super) label: Option<Superblock>,
@@ -183,20 +188,23 @@ pub(super) fn judge(said: &[Said], wanted: &Geometry) -> ArrayStatus {
         }
     };
     let disks: Vec<MemberState> = said.iter().enumerate().map(state).collect();
-    // A region is dirty that any disk of the array knows to be so.
+    // A region is dirty that any disk of the array knows to be so, and blank that all know to be.
     let label = newest.map(|newest| {
-        let mut dirty = newest.dirty.clone();
+        let (mut dirty, mut blank) = (newest.dirty.clone(), newest.blank.clone());
         let counting = |state: &MemberState| matches!(state, MemberState::Sound | MemberState::Filling(_));
         let counts = said.iter().zip(&disks).filter(|(_, state)| counting(state));
         for label in counts.filter_map(|(said, _)| said.as_ref().ok()?.as_ref()) {
-            dirty.iter_mut().zip(&*label.dirty).for_each(|(all, one)| *all |= one);
+            dirty.join(&label.dirty);
+            blank.meet(&label.blank);
         }
-        Superblock { dirty, ..newest }
+        Superblock { dirty, blank, ..newest }
     });
     ArrayStatus {
         name: label.as_ref().map(Superblock::name),
         events: label.as_ref().map_or(0, |label| label.events),
-        dirty: label.as_ref().map_or(0, Superblock::count_dirty),
+        dirty: label.as_ref().map_or(0, |label| label.dirty.count()),
+        written: label.as_ref().map_or(0, |label| regions::written_bytes(&label.blank, wanted)),
+        bytes: wanted.blocks() * BLOCK_BYTES,
         disks,
         label,
     }
@@ -240,7 +248,10 @@ impl ArrayStatus {
             json!({ "disk": disk, "state": state.word(), "why": why })
         };
         let disks: Vec<Value> = self.disks.iter().enumerate().map(disk).collect();
-        json!({ "array": self.name, "events": self.events, "dirty_regions": self.dirty, "disks": disks })
+        json!({
+            "array": self.name, "events": self.events, "dirty_regions": self.dirty, "written_bytes": self.written,
+            "bytes": self.bytes, "disks": disks,
+        })
     }
 
     /// As lines for users.
@@ -248,6 +259,9 @@ impl ArrayStatus {
     pub fn text(&self) -> String {
         let name = self.name.as_deref().unwrap_or("not made yet");
         let mut text = format!("array {name}, {} events, {} dirty regions\n", self.events, self.dirty);
+        if self.name.is_some() {
+            text += &regions::show_written(self.written, self.bytes);
+        }
         for (disk, state) in self.disks.iter().enumerate() {
             let why = state.complaint(disk).map(|(what, _)| format!(": {what}")).unwrap_or_default();
             text += &format!("disk {disk}  {}{why}\n", state.word());
@@ -258,6 +272,7 @@ impl ArrayStatus {
 
 #[cfg(test)]
 mod tests {
+    use super::super::regions::RegionBits;
     use super::*;
     use sched::array::Level;
 
@@ -278,7 +293,8 @@ mod tests {
             names: vec![0; 3],
             own_name: 0,
             filled: 0,
-            dirty: Superblock::clean(),
+            dirty: RegionBits::default(),
+            blank: RegionBits::default(),
         };
         (0..3).map(|index| Ok(Some(label(index)))).collect()
     }
@@ -383,14 +399,41 @@ mod tests {
     #[test]
     fn a_region_is_dirty_that_any_sound_disk_knows_to_be() {
         let status = judge_changed(|all| {
-            label(all, 0).dirty[3] = 1;
-            label(all, 2).dirty[5] = 6;
+            label(all, 0).dirty.add(24);
+            [41, 42].into_iter().for_each(|region| label(all, 2).dirty.add(region));
         });
         assert_eq!(status.dirty, 3);
         let past = judge_changed(|all| {
             label(all, 0).events = 2;
-            label(all, 0).dirty[3] = 1;
+            label(all, 0).dirty.add(24);
         });
         assert_eq!(past.dirty, 0, "what is of the past knows nothing");
+    }
+
+    #[test]
+    fn a_region_is_blank_that_all_disks_that_count_know_to_be() {
+        let know = |all: &mut Vec<Said>| {
+            (0..3).for_each(|disk| [0, 1, 9].into_iter().for_each(|region| label(all, disk).blank.add(region)));
+        };
+        let row = 2 * 8 * BLOCK_BYTES;
+        let all = judge_changed(know);
+        assert_eq!((all.written, all.bytes), (7 * row, 10 * row));
+        // The power went while the first write of region 1 was noted.
+        let one = judge_changed(|all| {
+            know(all);
+            label(all, 2).blank.remove(1);
+        });
+        assert_eq!(one.written, 8 * row);
+        // One that was away does not know what was written since, nor what was given up.
+        for stale in [0, 2] {
+            let past = judge_changed(|all| {
+                know(all);
+                label(all, stale).events = 3;
+                (0..10).for_each(|region| label(all, stale).blank.add(region));
+                label(all, stale).blank.remove(9);
+            });
+            assert_eq!((past.disks[stale].word(), past.written), ("stale", 7 * row));
+        }
+        assert_eq!(judge_changed(|_| {}).written, 10 * row, "of an array that does not note it all is written");
     }
 }

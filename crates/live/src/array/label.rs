@@ -3,12 +3,13 @@
 //! There are two copies, one before the data and one behind it, each with a checksum; they are written in turn, so that one that
 //! was half written when the power went leaves the other. The events count what became of the array; a disk that does not know of
 //! all of them was not there. In the same place stand the regions of the array that may have been written since it was last known
-//! that copies and parities agree.
+//! that copies and parities agree, and those that were never written at all.
 //!
 //! Each disk that takes a place of the array has a name of its own, and all disks know the names of those that are in the places
 //! now; so one whose place was taken is never had for the one that took it. Of a disk that is being filled only its own superblock
 //! says how far that has come: it is written after what it tells of is on the medium.
 
+use super::regions::{REGION_BYTES, RegionBits};
 use block::BLOCK_BYTES;
 use sched::array::{Level, MOST_DISKS};
 
@@ -17,15 +18,13 @@ pub(super) const LABEL_BYTES: usize = 8 << 10;
 /// Blocks of a disk before its data, and behind: the first copy lies at the beginning of the former, the second is the latter.
 pub(crate) const BEFORE: u64 = (128 << 10) / BLOCK_BYTES;
 pub(crate) const BEHIND: u64 = LABEL_BYTES as u64 / BLOCK_BYTES;
-/// Regions that are told apart, each with a bit.
-pub(super) const REGIONS: usize = 4096;
 
 const MAGIC: &[u8; 8] = b"HTARRAY1";
 const HEAD: usize = 80;
-const REGION_BYTES: usize = REGIONS / 8;
-/// Where the regions stand, and where the names of the disks.
+/// Where the marked regions stand, where the names of the disks, and where the blank regions.
 const MARKS: usize = HEAD + MOST_DISKS as usize;
 const NAMES: usize = MARKS + REGION_BYTES;
+const BLANKS: usize = NAMES + 8 * MOST_DISKS as usize;
 
 /// What became of a disk, as the others have it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,20 +57,13 @@ pub(super) struct Superblock {
     pub(super) own_name: u64,
     pub(super) filled: u64,
     /// Regions that may have been written and not be alike on all disks.
-    pub(super) dirty: Box<[u8; REGION_BYTES]>,
+    pub(super) dirty: RegionBits,
+    /// Regions that were never written: zeros on every disk that holds what it should. An array of a version that did not note them
+    /// has none.
+    pub(super) blank: RegionBits,
 }
 
 impl Superblock {
-    /// No region is dirty.
-    pub(super) fn clean() -> Box<[u8; REGION_BYTES]> {
-        Box::new([0; REGION_BYTES])
-    }
-
-    /// How many regions are dirty.
-    pub(super) fn count_dirty(&self) -> u32 {
-        self.dirty.iter().map(|byte| byte.count_ones()).sum()
-    }
-
     /// As it is written.
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(LABEL_BYTES);
@@ -93,8 +85,10 @@ impl Superblock {
         [self.own_name, self.filled].iter().for_each(|number| bytes.extend_from_slice(&number.to_le_bytes()));
         bytes.extend(self.disks.iter().map(|noted| *noted as u8));
         bytes.resize(MARKS, 0);
-        bytes.extend_from_slice(&*self.dirty);
+        bytes.extend_from_slice(self.dirty.bytes());
         self.names.iter().for_each(|name| bytes.extend_from_slice(&name.to_le_bytes()));
+        bytes.resize(BLANKS, 0);
+        bytes.extend_from_slice(self.blank.bytes());
         bytes.resize(LABEL_BYTES, 0);
         let sum = crc32c(&bytes);
         bytes[8..12].copy_from_slice(&sum.to_le_bytes());
@@ -136,7 +130,8 @@ impl Superblock {
             names: (0..disks).map(|disk| large(NAMES + 8 * disk)).collect::<Option<_>>()?,
             own_name: large(64)?,
             filled: large(72)?,
-            dirty: Box::new(bytes[MARKS..NAMES].try_into().ok()?),
+            dirty: RegionBits::from_bytes(&bytes[MARKS..NAMES])?,
+            blank: RegionBits::from_bytes(bytes.get(BLANKS..BLANKS + REGION_BYTES)?)?,
         })
     }
 
@@ -157,8 +152,9 @@ mod tests {
     use super::*;
 
     fn label() -> Superblock {
-        let mut dirty = Superblock::clean();
-        (dirty[0], dirty[REGION_BYTES - 1]) = (0x81, 7);
+        let (mut dirty, mut blank) = (RegionBits::default(), RegionBits::default());
+        [0, 7, 4095].into_iter().for_each(|region| dirty.add(region));
+        [1, 4094].into_iter().for_each(|region| blank.add(region));
         let disks = vec![Noted::Sound, Noted::GivenUp, Noted::Filling];
         let array = std::array::from_fn(|i| i as u8 * 17);
         Superblock {
@@ -174,7 +170,20 @@ mod tests {
             own_name: u64::MAX - 3,
             filled: 1 << 33,
             dirty,
+            blank,
         }
+    }
+
+    #[test]
+    fn an_array_of_the_version_before_is_read_as_all_written() {
+        // What stands behind the names was zeros there.
+        let mut bytes = Superblock { blank: RegionBits::default(), ..label() }.to_bytes();
+        assert!(bytes[NAMES + 8 * 3..].iter().all(|byte| *byte == 0));
+        assert!(bytes.len() == LABEL_BYTES && BLANKS + REGION_BYTES <= LABEL_BYTES);
+        let read = Superblock::from_bytes(&bytes).expect("a label");
+        assert_eq!((read.blank.count(), read.dirty.count()), (0, 3));
+        bytes[BLANKS] ^= 1;
+        assert_eq!(Superblock::from_bytes(&bytes), None, "the checksum is of the map, too");
     }
 
     #[test]

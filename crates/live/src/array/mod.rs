@@ -6,6 +6,10 @@
 //!
 //! **Before a row is written its region is marked.** When the power goes, copies and parities of what was under way may not agree.
 //! Only marked regions are made to agree again when the array is next had, before it is trusted; a service that ends well leaves none.
+//!
+//! **What was never written is zeros.** A region is noted as written before it is first written. Until then each disk holds zeros there,
+//! so that copies and parities agree, and nothing of it need be rebuilt or scrubbed. What clients discard becomes such again, when
+//! nothing is asked for.
 
 mod assembly;
 #[cfg(test)]
@@ -13,6 +17,7 @@ mod cuts;
 mod label;
 mod notes;
 mod orders;
+mod regions;
 mod resync;
 mod sweep;
 mod upkeep;
@@ -21,6 +26,7 @@ pub use assembly::{ArrayStatus, Lacking, MemberState};
 pub(crate) use label::{BEFORE, BEHIND};
 pub(crate) use notes::ArrayNotes;
 pub use orders::{ArrayOrder, Former, ScrubOrder};
+pub(crate) use regions::{RegionBits, make_blank, part, touched};
 pub(crate) use resync::is_same;
 pub use upkeep::{Clients, PaceChange, RepairPace, Upkeep, UpkeepErrand};
 pub(crate) use upkeep::{Durable, MOST_ERRANDS};
@@ -59,7 +65,7 @@ pub(crate) fn resync(units: &mut [Box<dyn LiveDevice>], geometry: Geometry, stat
     let held = status.disks.iter().map(MemberState::rows_held).collect();
     let mut resync = Resync { geometry, units, held };
     let mut mended = 0;
-    for row in (0..geometry.rows()).filter(|row| notes::is_marked(label, &geometry, *row)) {
+    for row in label.dirty.list().flat_map(|region| regions::rows(&geometry, region)) {
         mended += resync.row(row)?;
     }
     if status.dirty > 0 {
@@ -96,12 +102,44 @@ pub(crate) fn refuse(unit: &mut dyn LiveDevice, geometry: &Geometry, former: For
     }
 }
 
+/// Makes zeros of each region, where that takes no time; where it does, of what can be read copies and parities are made to agree. The
+/// regions that are zeros.
+fn blank_out(members: &mut [Box<dyn LiveDevice>], geometry: Geometry) -> io::Result<RegionBits> {
+    let mut blank = RegionBits::default();
+    for region in 0..regions::count(&geometry) {
+        let is_made = |unit: &mut Box<dyn LiveDevice>, at| regions::make_blank(&mut **unit, at);
+        if regions::part(&geometry, region).is_some_and(|at| members.iter_mut().all(|unit| is_made(unit, at))) {
+            blank.add(region);
+        }
+    }
+    let mut resync = Resync { geometry, units: members, held: vec![u64::MAX; geometry.disks().into()] };
+    for region in (0..regions::count(&geometry)).filter(|region| !blank.has(*region)).collect::<Vec<_>>() {
+        let mut is_zeros = true;
+        for row in regions::rows(&geometry, region) {
+            if !resync.is_zeros(row)? {
+                is_zeros = false;
+                resync.row(row)?;
+            }
+        }
+        if is_zeros {
+            blank.add(region);
+        }
+    }
+    resync.sync()?;
+    Ok(blank)
+}
+
 /// Makes an array of disks, whatever they hold: its name. What is on them is the array's from then on.
 ///
 /// # Errors
 /// When a disk cannot be read or written.
 pub(crate) fn create(members: &mut [Box<dyn LiveDevice>], geometry: Geometry) -> io::Result<String> {
     let array = draw_name()?;
+    // Who is stopped in the middle leaves no array, or part of one, which is refused.
+    for unit in members.iter_mut() {
+        notes::write_copies(&mut **unit, None)?;
+    }
+    let blank = blank_out(members, geometry)?;
     let label = |index| Superblock {
         array,
         level: geometry.level(),
@@ -114,17 +152,9 @@ pub(crate) fn create(members: &mut [Box<dyn LiveDevice>], geometry: Geometry) ->
         names: vec![0; geometry.disks().into()],
         own_name: 0,
         filled: 0,
-        dirty: Superblock::clean(),
+        dirty: RegionBits::default(),
+        blank: blank.clone(),
     };
-    // Who is stopped in the middle leaves no array, or part of one, which is refused.
-    for unit in members.iter_mut() {
-        notes::write_copies(&mut **unit, None)?;
-    }
-    let mut resync = Resync { geometry, units: members, held: vec![u64::MAX; geometry.disks().into()] };
-    for row in 0..geometry.rows() {
-        resync.row(row)?;
-    }
-    resync.sync()?;
     for (index, unit) in (0..).zip(members.iter_mut()) {
         notes::write_copies(&mut **unit, Some(&label(index)))?;
     }

@@ -1,6 +1,7 @@
 //! What the disks of an array are told while it is served: which of them count, and which regions are written.
 
-use super::label::{BEHIND, Noted, REGIONS, Superblock};
+use super::label::{BEHIND, Noted, Superblock};
+use super::regions::{self, RegionBits};
 use super::{ArrayStatus, MemberState};
 use crate::memory::Slice;
 use crate::unit::LiveDevice;
@@ -9,16 +10,8 @@ use sched::array::Geometry;
 use serde_json::{Value, json};
 use std::io;
 
-/// Units of a disk that are one region.
-fn region_rows(geometry: &Geometry) -> u64 {
-    geometry.rows().div_ceil(REGIONS as u64).max(1)
-}
-
-/// Whether the region of a row may have been written.
-pub(super) fn is_marked(label: &Superblock, geometry: &Geometry, row: u64) -> bool {
-    let region = (row / region_rows(geometry)) as usize;
-    label.dirty[region / 8] >> (region % 8) & 1 == 1
-}
+/// Regions that are made zeros at once.
+const DISCARDED_AT_ONCE: usize = 64;
 
 /// Which of the two copies of a superblock.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -50,6 +43,11 @@ pub(crate) struct ArrayNotes {
     next: Vec<CopyPlace>,
     /// Whether some of its disks are lacking that were not.
     news: bool,
+    /// Regions of which a write has nothing to note: they are dirty, not blank, and nothing of them was discarded.
+    settled: RegionBits,
+    /// Regions that nobody needs any more, and the part of the array that was last discarded, piece by piece.
+    discarded: RegionBits,
+    run: (u64, u64),
 }
 
 impl ArrayNotes {
@@ -64,10 +62,11 @@ impl ArrayNotes {
         let disks: Vec<Noted> = status.disks.iter().map(noted).collect();
         let news = label.disks != disks;
         label.disks = disks;
-        label.dirty = Superblock::clean();
+        label.dirty = RegionBits::default();
         let filled = status.disks.iter().map(MemberState::rows_held).collect();
         let next = vec![CopyPlace::BeforeData; label.disks.len()];
-        Some(ArrayNotes { label, filled, next, news })
+        let (settled, discarded) = (RegionBits::default(), RegionBits::default());
+        Some(ArrayNotes { label, filled, next, news, settled, discarded, run: (0, 0) })
     }
 
     /// All that count know of all that was: what is new is an event from now on. A disk may thereby be one event behind when the
@@ -122,8 +121,12 @@ impl ArrayNotes {
     }
 
     /// What is known, as JSON for programs.
-    pub(crate) fn json(&self) -> Value {
-        json!({ "array": self.label.name(), "events": self.label.events, "dirty": self.label.count_dirty() })
+    pub(crate) fn json(&self, geometry: &Geometry) -> Value {
+        json!({
+            "array": self.label.name(), "events": self.label.events, "dirty": self.label.dirty.count(),
+            "written": regions::written_bytes(&self.label.blank, geometry),
+            "bytes": geometry.blocks() * BLOCK_BYTES,
+        })
     }
 
     /// A disk counts no more.
@@ -174,24 +177,83 @@ impl ArrayNotes {
         was
     }
 
-    /// Marks the regions of an extent of a disk; whether there was one that is not.
-    pub(crate) fn mark(&mut self, geometry: &Geometry, at: Extent) -> bool {
-        let (Some((first, _)), Some((last, _))) =
-            (geometry.place(at.start.0), geometry.place(at.end().0.saturating_sub(1)))
-        else {
-            return false;
-        };
+    /// Marks the regions of an extent of a disk, which is about to be written with this: whether that is to be noted first.
+    pub(crate) fn mark(&mut self, geometry: &Geometry, at: Extent, memory: Option<&Slice>) -> bool {
         let mut news = false;
-        for region in first / region_rows(geometry)..=last / region_rows(geometry) {
-            let (byte, bit) = ((region / 8) as usize, 1 << (region % 8));
-            news |= self.label.dirty[byte] & bit == 0;
-            self.label.dirty[byte] |= bit;
+        for region in regions::touched(geometry, at) {
+            // Zeros change nothing of what was never written.
+            if self.settled.has(region) || self.label.blank.has(region) && memory.is_some_and(Slice::is_zeros) {
+                continue;
+            }
+            news |= self.settle(geometry, region);
         }
         news
     }
 
+    /// A region is about to be written: whether that was not noted.
+    fn settle(&mut self, geometry: &Geometry, region: u64) -> bool {
+        let news = !self.label.dirty.has(region) || self.label.blank.has(region);
+        self.label.dirty.add(region);
+        self.label.blank.remove(region);
+        self.discarded.remove(region);
+        let (from, end) = regions::blocks(geometry, region);
+        if from < self.run.1 && self.run.0 < end {
+            self.run = (0, 0);
+        }
+        self.settled.add(region);
+        news
+    }
+
+    /// Nobody needs any more what an extent of the array holds. Of a region all of which was discarded, piece by piece and without a
+    /// write between them, nobody needs anything.
+    pub(crate) fn note_discard(&mut self, geometry: &Geometry, at: Extent) {
+        if at.start.0 != self.run.1 {
+            self.run.0 = at.start.0;
+        }
+        self.run.1 = at.end().0;
+        for region in regions::meeting(geometry, (at.start.0, at.end().0)) {
+            self.settled.remove(region);
+            let (from, end) = regions::blocks(geometry, region);
+            if self.run.0 <= from && end <= self.run.1 && !self.label.blank.has(region) {
+                self.discarded.add(region);
+            }
+        }
+    }
+
+    /// Whether there are regions that nobody needs any more.
+    pub(crate) fn has_discarded(&self) -> bool {
+        self.discarded.any()
+    }
+
+    /// Some of the regions that nobody needs any more, which are about to be made zeros: that is noted first, as of a write.
+    pub(crate) fn take_discarded(&mut self) -> Vec<u64> {
+        let taken: Vec<u64> = self.discarded.list().take(DISCARDED_AT_ONCE).collect();
+        for region in &taken {
+            self.discarded.remove(*region);
+            self.label.dirty.add(*region);
+        }
+        taken
+    }
+
+    /// A region is zeros on all disks, and on their media.
+    pub(crate) fn set_blank(&mut self, region: u64) {
+        self.settled.remove(region);
+        self.label.blank.add(region);
+    }
+
+    /// How much was ever written, as a line for users.
+    pub(crate) fn written_text(&self, geometry: &Geometry) -> String {
+        regions::show_written(regions::written_bytes(&self.label.blank, geometry), geometry.blocks() * BLOCK_BYTES)
+    }
+
+    /// Regions that were never written.
+    pub(crate) fn blank(&self) -> &RegionBits {
+        &self.label.blank
+    }
+
     /// All that was written is on the disks, and agrees.
     pub(crate) fn clean(&mut self) {
-        self.label.dirty = Superblock::clean();
+        self.label.dirty = RegionBits::default();
+        self.settled = RegionBits::default();
     }
 }

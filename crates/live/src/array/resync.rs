@@ -1,6 +1,7 @@
 //! Making copies and parities agree again, before they are trusted: after the power went in the middle of writes, and when an array
 //! is made of disks that hold anything. What is read is what the data are; copies and parities follow.
 
+use super::regions;
 use crate::memory::Slice;
 use crate::unit::LiveDevice;
 use block::{BLOCK_BYTES, DiskId, Extent};
@@ -51,10 +52,21 @@ impl Resync<'_> {
 
     /// Whether all of a row is known to be zeros, without reading it.
     fn is_blank(&mut self, at: Extent) -> bool {
-        self.units.iter_mut().all(|unit| {
-            let (blocks, data) = unit.alike(at);
-            !data && blocks >= u64::from(at.blocks)
-        })
+        self.units.iter_mut().all(|unit| regions::is_blank(&mut **unit, at))
+    }
+
+    /// Whether all of a row is zeros, on all disks.
+    pub(super) fn is_zeros(&mut self, row: u64) -> io::Result<bool> {
+        let at = self.geometry.on_disk(row, 0, self.geometry.unit());
+        if self.is_blank(at) {
+            return Ok(true);
+        }
+        for disk in (0..self.geometry.disks()).map(DiskId) {
+            if !self.read(disk, at)?.is_zeros() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Makes the copies and parities of a row agree with its data; how many units did not.

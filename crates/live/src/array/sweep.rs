@@ -2,9 +2,11 @@
 //!
 //! Places are blocks of the array. With parity the first column of a row stands for all of it.
 
+use super::regions::row_blocks;
 use block::Extent;
 use sched::array::Geometry;
 use std::collections::{BTreeMap, VecDeque};
+use std::ops::Range;
 
 /// One pass from a row to the last.
 pub(super) struct Sweep {
@@ -18,20 +20,40 @@ pub(super) struct Sweep {
     /// What could not be repaired; and what of that is tried once more.
     failed: Vec<(u64, u64)>,
     again: VecDeque<(u64, u64)>,
+    /// Parts that are passed over, in order, and all their blocks.
+    over: VecDeque<(u64, u64)>,
+    passed: u64,
 }
 
 impl Sweep {
-    pub(super) fn new(geometry: Geometry, most: u32, from_row: u64) -> Sweep {
+    /// One that passes over some rows.
+    pub(super) fn new(geometry: Geometry, most: u32, from_row: u64, over: &[Range<u64>]) -> Sweep {
         // Of the last row at least something is asked: it tells that all is there.
-        let from = from_row.min(geometry.rows().saturating_sub(1)) * row_blocks(&geometry);
-        Sweep {
+        let (last, row) = (geometry.rows().saturating_sub(1), row_blocks(&geometry));
+        let from = from_row.min(last) * row;
+        let over = over.iter().map(|rows| (rows.start * row, rows.end.min(last) * row));
+        let over: VecDeque<(u64, u64)> = over.filter(|(start, end)| start < end).collect();
+        let mut sweep = Sweep {
             geometry,
             most: u64::from(most.max(1)),
             next: from,
             until: from,
-            beyond: BTreeMap::new(),
+            beyond: over.iter().filter(|(_, end)| *end > from).copied().collect(),
             failed: Vec::new(),
             again: VecDeque::new(),
+            passed: over.iter().map(|(start, end)| end - start).sum(),
+            over,
+        };
+        sweep.join();
+        sweep.pass_over();
+        sweep
+    }
+
+    /// What is next is nothing that is passed over.
+    fn pass_over(&mut self) {
+        while let Some((_, end)) = self.over.front().copied().filter(|(start, _)| *start <= self.next) {
+            self.next = self.next.max(end);
+            self.over.pop_front();
         }
     }
 
@@ -46,8 +68,10 @@ impl Sweep {
             return None;
         }
         let part = self.again.pop_front().unwrap_or_else(|| {
-            let part = self.part(self.next, self.geometry.blocks());
+            let end = self.over.front().map_or(self.geometry.blocks(), |(start, _)| *start);
+            let part = self.part(self.next, end);
             self.next = part.1;
+            self.pass_over();
             part
         });
         Some((self.request(part), part))
@@ -94,6 +118,11 @@ impl Sweep {
             return self.failed.push((from, to));
         }
         self.beyond.insert(from, to);
+        self.join();
+    }
+
+    /// What has come to be together with all before it is no more beyond.
+    fn join(&mut self) {
         while let Some((start, end)) = self.beyond.first_key_value().map(|(start, end)| (*start, *end))
             && start <= self.until
         {
@@ -112,10 +141,16 @@ impl Sweep {
         self.failed.len()
     }
 
-    /// What part of it was looked through: 0 to 1.
+    /// What part of it was looked through, of what is not passed over: 0 to 1.
     pub(super) fn share(&self) -> f64 {
         let beyond: u64 = self.beyond.iter().map(|(start, end)| end - start).sum();
-        (self.until + beyond).min(self.geometry.blocks()) as f64 / self.geometry.blocks().max(1) as f64
+        let all = self.geometry.blocks() - self.passed;
+        (self.until + beyond).saturating_sub(self.passed).min(all) as f64 / all.max(1) as f64
+    }
+
+    /// What part of the array is not passed over: 0 to 1.
+    pub(super) fn looked_through(&self) -> f64 {
+        1.0 - self.passed as f64 / self.geometry.blocks().max(1) as f64
     }
 }
 
@@ -126,11 +161,6 @@ pub(super) enum Repaired {
     No,
 }
 
-/// Blocks of the array in a row.
-pub(super) fn row_blocks(geometry: &Geometry) -> u64 {
-    u64::from(geometry.columns()) * u64::from(geometry.unit())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -138,7 +168,7 @@ mod tests {
 
     /// All requests of a pass, and the parts they stand for.
     fn all(geometry: Geometry, most: u32, from: u64) -> Vec<(Extent, (u64, u64))> {
-        let mut sweep = Sweep::new(geometry, most, from);
+        let mut sweep = Sweep::new(geometry, most, from, &[]);
         std::iter::from_fn(|| sweep.take()).collect()
     }
 
@@ -166,7 +196,7 @@ mod tests {
     #[test]
     fn it_has_come_as_far_as_all_before_was_repaired() {
         let geometry = Geometry::new(Level::Parity, 3, 4, 40).expect("a geometry");
-        let mut sweep = Sweep::new(geometry, 8, 2);
+        let mut sweep = Sweep::new(geometry, 8, 2, &[]);
         let parts: Vec<_> = std::iter::from_fn(|| sweep.take()).collect();
         assert_eq!((parts.len(), sweep.rows()), (8, 2));
         sweep.end(parts[1].1, Repaired::Yes);
@@ -180,5 +210,36 @@ mod tests {
         sweep.end(part, Repaired::Yes);
         assert!(sweep.share() >= 1.0 && sweep.rows() == 10 && sweep.count_failed() == 0);
         assert_eq!(all(geometry, 8, 10).len(), 1, "the last row tells that all is there");
+    }
+
+    #[test]
+    fn what_is_passed_over_is_not_asked_for_and_counts_for_nothing() {
+        for (level, disks) in [(Level::Mirrored { copies: 2 }, 4), (Level::Parity, 4), (Level::DoubleParity, 6)] {
+            let geometry = Geometry::new(level, disks, 8, 80).expect("a geometry");
+            let row = row_blocks(&geometry);
+            for (over, from, asked) in [
+                (vec![0..3, 5..6, 8..10], 0, vec![3, 4, 6, 7, 9]),
+                (vec![1..10], 0, vec![0, 9]),
+                (vec![0..10], 0, vec![9]),
+                (vec![2..4, 6..7], 3, vec![4, 5, 7, 8, 9]),
+                (vec![], 8, vec![8, 9]),
+            ] {
+                for most in [1, 8, 24, 100, 5000] {
+                    let mut sweep = Sweep::new(geometry, most, from, &over);
+                    let began = sweep.share();
+                    let parts: Vec<_> = std::iter::from_fn(|| sweep.take()).map(|(_, part)| part).collect();
+                    let rows = |(from, to): &(u64, u64)| from / row..to.div_ceil(row);
+                    let mut seen: Vec<u64> = parts.iter().flat_map(rows).collect();
+                    seen.dedup();
+                    assert_eq!(seen, asked, "{level:?}, {most}, {over:?} from {from}");
+                    for (count, part) in parts.iter().enumerate().rev() {
+                        assert!(sweep.rows() < 10 && sweep.share() < 1.0, "{count}");
+                        sweep.end(*part, Repaired::Yes);
+                    }
+                    assert!(sweep.rows() == 10 && sweep.share() >= 1.0, "{level:?}, {most}, {over:?}");
+                    assert!(from > 0 || began.abs() < 1e-9, "{began}");
+                }
+            }
+        }
     }
 }

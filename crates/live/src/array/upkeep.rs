@@ -14,6 +14,7 @@ use sched::Mend;
 use sched::array::Geometry;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
+use std::ops::Range;
 
 /// Clients have been silent for so long: who asks again at once has done so.
 const SILENCE: Span = Span(1_000_000);
@@ -185,20 +186,25 @@ impl Upkeep {
         }
     }
 
-    fn begin(&mut self, aim: RepairAim, from_row: u64) {
+    fn begin(&mut self, aim: RepairAim, from_row: u64, over: &[Range<u64>]) {
         let pace = if aim == RepairAim::Rebuild { self.rebuild } else { self.scrub };
-        let sweep = Sweep::new(self.geometry, pace.blocks, from_row);
+        let sweep = Sweep::new(self.geometry, pace.blocks, from_row, over);
         (self.began, self.began_at) = (self.now, sweep.share());
         (self.noted, self.retry_at) = ((from_row, self.now), None);
         self.sweep = Some((aim, sweep));
         self.pass += 1;
     }
 
-    /// A disk is to be filled, of which so many rows are; a scrub begins anew after it.
-    pub(crate) fn begin_rebuild(&mut self, disk: DiskId, filled: u64) {
+    /// A disk is to be filled, of which so many rows are, and these besides; a scrub begins anew after it.
+    pub(crate) fn begin_rebuild(&mut self, disk: DiskId, filled: u64, over: &[Range<u64>]) {
         self.forget(disk);
         self.scrub_wanted |= self.aim() == Some(RepairAim::Scrub);
-        self.begin(RepairAim::Rebuild, filled);
+        self.begin(RepairAim::Rebuild, filled, over);
+    }
+
+    /// Whether nothing that was asked for is under way.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.count_flying() == 0
     }
 
     /// A disk is not the one any more that was filled.
@@ -212,18 +218,18 @@ impl Upkeep {
         self.complete.iter().chain(&self.flushed).copied().collect()
     }
 
-    /// All is to be read and compared, once.
+    /// All but these rows is to be read and compared, once.
     ///
     /// # Errors
     /// Where it is already.
-    pub(crate) fn begin_scrub(&mut self) -> Result<(), String> {
+    pub(crate) fn begin_scrub(&mut self, over: &[Range<u64>]) -> Result<(), String> {
         if self.scrub_wanted || self.aim() == Some(RepairAim::Scrub) {
             return Err("the array is being scrubbed".into());
         }
         (self.findings, self.scrubbed) = (Findings::default(), None);
         match self.aim() {
             Some(RepairAim::Rebuild) => self.scrub_wanted = true,
-            _ => self.begin(RepairAim::Scrub, 0),
+            _ => self.begin(RepairAim::Scrub, 0, over),
         }
         Ok(())
     }
@@ -407,6 +413,7 @@ impl Upkeep {
         match why {
             Mend::Unreadable => self.findings.unreadable += u64::from(blocks),
             Mend::Unlike => self.findings.unlike += u64::from(blocks),
+            Mend::Doubtful => {}
         }
     }
 
@@ -415,13 +422,13 @@ impl Upkeep {
         self.durable.pop_front()
     }
 
-    /// No disk is being filled any more: what waits for that begins.
-    pub(crate) fn end_rebuild(&mut self) {
+    /// No disk is being filled any more: what waits for that begins, and passes over these rows.
+    pub(crate) fn end_rebuild(&mut self, over: &[Range<u64>]) {
         if self.aim() == Some(RepairAim::Rebuild) {
             self.sweep = None;
         }
         if self.sweep.is_none() && std::mem::take(&mut self.scrub_wanted) {
-            self.begin(RepairAim::Scrub, 0);
+            self.begin(RepairAim::Scrub, 0, over);
         }
     }
 
@@ -456,7 +463,8 @@ impl Upkeep {
     /// What a pass moves: of a rebuild what is written to one disk, of a scrub what is read of all.
     fn bytes_of(&self, aim: RepairAim) -> u64 {
         let disk = self.geometry.rows() * u64::from(self.geometry.unit()) * BLOCK_BYTES;
-        if aim == RepairAim::Rebuild { disk } else { disk * u64::from(self.geometry.disks()) }
+        let all = if aim == RepairAim::Rebuild { disk } else { disk * u64::from(self.geometry.disks()) };
+        (all as f64 * self.sweep.as_ref().map_or(1.0, |(_, sweep)| sweep.looked_through())) as u64
     }
 
     /// A pass in a line for users; nothing where there is none.
@@ -502,7 +510,7 @@ mod tests {
     fn upkeep(rebuild: RepairPace) -> Upkeep {
         let geometry = Geometry::new(Level::Parity, 3, 8, 8 * 400).expect("a geometry");
         let mut upkeep = Upkeep::new(geometry, rebuild, RepairPace::default());
-        upkeep.begin_rebuild(DiskId(1), 0);
+        upkeep.begin_rebuild(DiskId(1), 0, &[]);
         upkeep
     }
 
@@ -554,7 +562,7 @@ mod tests {
         upkeep.change_pace(PaceChange { floor: Some(1.0), rate: None });
         assert!(count(&mut upkeep, 10, busy) > 4 * before);
         upkeep.change_pace(PaceChange { floor: None, rate: Some(4.0) });
-        upkeep.begin_rebuild(DiskId(1), 0);
+        upkeep.begin_rebuild(DiskId(1), 0, &[]);
         assert!(count(&mut upkeep, 10, busy) <= 5);
     }
 
@@ -575,16 +583,16 @@ mod tests {
         let flush = upkeep.take(later, clients).expect("a flush");
         assert_eq!(flush.op, Op::Flush);
         // Another disk takes the place meanwhile.
-        upkeep.begin_rebuild(DiskId(1), 0);
+        upkeep.begin_rebuild(DiskId(1), 0, &[]);
         upkeep.end(later, flush.number, Ending::Finished);
         assert_eq!(upkeep.next_durable(), None, "it was of the one before");
         // So is what was asked for before, though it ends now.
         let old = upkeep.take(later, clients).expect("a repair");
-        upkeep.begin_rebuild(DiskId(2), 0);
+        upkeep.begin_rebuild(DiskId(2), 0, &[]);
         upkeep.end(later, old.number, Ending::Finished);
         assert_eq!(upkeep.sweep.as_ref().map(|(_, sweep)| sweep.rows()), Some(0));
         let mut whole = Upkeep::new(upkeep.geometry, pace, pace);
-        whole.begin_rebuild(DiskId(1), 0);
+        whole.begin_rebuild(DiskId(1), 0, &[]);
         whole.note_complete(DiskId(1));
         let flush = whole.take(later, clients).expect("a flush");
         assert_eq!((flush.op, whole.list_completed()), (Op::Flush, vec![DiskId(1)]));

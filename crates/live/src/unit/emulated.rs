@@ -95,6 +95,14 @@ impl LiveDevice for Emulated {
         self.contents.write(at, from).map_err(io::Error::from_raw_os_error)
     }
 
+    fn can_empty(&self) -> bool {
+        self.contents.can_empty()
+    }
+
+    fn empty(&mut self, at: Extent) -> io::Result<()> {
+        self.contents.empty(at).map_err(io::Error::from_raw_os_error)
+    }
+
     fn alike(&mut self, at: Extent) -> (u64, bool) {
         self.contents.alike(at)
     }

@@ -336,6 +336,20 @@ impl LiveDevice for Faulty {
         Ok(())
     }
 
+    fn can_empty(&self) -> bool {
+        self.inner.can_empty()
+    }
+
+    fn empty(&mut self, at: Extent) -> io::Result<()> {
+        let healthy = |fault: Fault| matches!(fault, Fault::Slow(_));
+        if self.parts.iter().any(|part| part.reach.touches(at) && !healthy(part.fault)) {
+            return Err(io::Error::from_raw_os_error(EIO));
+        }
+        self.inner.empty(at)?;
+        self.kept.retain(|block, _| !(at.start.0..at.end().0).contains(block));
+        Ok(())
+    }
+
     fn alike(&mut self, at: Extent) -> (u64, bool) {
         self.inner.alike(at)
     }

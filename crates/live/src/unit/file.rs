@@ -26,6 +26,8 @@ pub struct ServedFile {
     direct: bool,
     locked: bool,
     zeroes: Zeroes,
+    /// Whether it is a file: a hole of one takes no time, however long it is.
+    is_regular: bool,
     /// By tag: what is left of the command.
     flying: Vec<Option<FileCommand>>,
     done: VecDeque<Done>,
@@ -67,14 +69,15 @@ impl ServedFile {
         } else {
             Zeroes::default()
         };
-        Ok(ServedFile { locked, zeroes, ..ServedFile::over(file, bytes, depth, direct) })
+        let is_regular = path.metadata().is_ok_and(|about| about.is_file());
+        Ok(ServedFile { locked, zeroes, is_regular, ..ServedFile::over(file, bytes, depth, direct) })
     }
 
     /// One that is open, of so many bytes.
     pub(crate) fn over(file: OwnedFd, bytes: u64, depth: u16, direct: bool) -> ServedFile {
         let flying = vec![None; usize::from(depth)];
-        let zeroes = Zeroes::default();
-        ServedFile { file: Rc::new(file), bytes, depth, direct, locked: false, zeroes, flying, done: VecDeque::new() }
+        let (file, zeroes, done) = (Rc::new(file), Zeroes::default(), VecDeque::new());
+        ServedFile { file, bytes, depth, direct, locked: false, zeroes, is_regular: false, flying, done }
     }
 
     /// The same, which makes such zeros.
@@ -232,6 +235,14 @@ impl LiveDevice for ServedFile {
         }
     }
 
+    fn can_empty(&self) -> bool {
+        self.zeroes.holes && self.is_regular
+    }
+
+    fn empty(&mut self, at: Extent) -> io::Result<()> {
+        Ok(punch(&self.file, at)?)
+    }
+
     fn zeroes(&self) -> Zeroes {
         self.zeroes
     }
@@ -241,10 +252,10 @@ impl LiveDevice for ServedFile {
     }
 }
 
-/// Nobody needs what an extent of a file holds. It is no more than a hint: where holes cannot be made, nothing is lost.
-pub(crate) fn discard(file: &OwnedFd, at: Extent) {
+/// Makes a hole of an extent of a file.
+pub(crate) fn punch(file: &OwnedFd, at: Extent) -> rustix::io::Result<()> {
     let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-    let _ = rustix::fs::fallocate(file, flags, at.start.0 * BLOCK_BYTES, at.bytes());
+    rustix::fs::fallocate(file, flags, at.start.0 * BLOCK_BYTES, at.bytes())
 }
 
 /// How many blocks of a file from the first of an extent on are alike, at most all; whether they may hold anything but zeros.

@@ -9,7 +9,8 @@
 
 use super::{Done, FaultChange, FaultReach, LiveDevice};
 use crate::array::{
-    self, ArrayNotes, ArrayOrder, BEHIND, Clients, Durable, Former, RepairPace, ScrubOrder, Upkeep, UpkeepErrand,
+    self, ArrayNotes, ArrayOrder, BEHIND, Clients, Durable, Former, RegionBits, RepairPace, ScrubOrder, Upkeep,
+    UpkeepErrand,
 };
 use crate::kernel::Kernel;
 use crate::memory::Slice;
@@ -24,6 +25,8 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::rc::Rc;
+
+mod blank;
 
 /// Opens what is to take the place of a disk of an array.
 pub type MemberOpener = Box<dyn Fn(DiskId, &Path) -> Result<Box<dyn LiveDevice>, String>>;
@@ -67,6 +70,9 @@ pub struct Members {
     spares: VecDeque<Successor>,
     /// The first number by which the kernel knows no command yet.
     unknown: u32,
+    /// Of each disk that is being filled, the regions that were zeros from the beginning; those of which the core is to be told.
+    held: Vec<(DiskId, RegionBits)>,
+    untold: VecDeque<(DiskId, u64)>,
 }
 
 impl Members {
@@ -96,6 +102,8 @@ impl Members {
             changes: VecDeque::new(),
             spares: VecDeque::new(),
             unknown: next,
+            held: Vec::new(),
+            untold: VecDeque::new(),
         }
     }
 
@@ -113,10 +121,7 @@ impl Members {
         members.write_notes();
         members.notes.iter_mut().for_each(ArrayNotes::begin);
         members.write_notes();
-        let filling = members.notes.as_ref().map(ArrayNotes::filling).unwrap_or_default();
-        if let Some((disk, filled)) = filling.into_iter().min_by_key(|(_, filled)| *filled) {
-            members.upkeep.begin_rebuild(disk, filled);
-        }
+        members.fill();
         members
     }
 
@@ -189,9 +194,7 @@ impl Members {
             self.write_notes();
             eprintln!("disk {} is rebuilt", disk.0);
         }
-        if self.filling_disks().is_empty() {
-            self.upkeep.end_rebuild();
-        }
+        self.stop_filling();
     }
 
     /// So many rows of what is being filled are on its medium.
@@ -286,7 +289,8 @@ impl LiveDevice for Members {
         kernel: &mut dyn Kernel,
     ) -> io::Result<()> {
         let geometry = self.geometry;
-        let marks = |notes: &mut ArrayNotes| command.verb.writes() && notes.mark(&geometry, command.at);
+        let marks =
+            |notes: &mut ArrayNotes| command.verb.writes() && notes.mark(&geometry, command.at, memory.as_ref());
         let news = self.notes.as_mut().is_some_and(marks) || self.unwritten && command.verb.writes();
         if news && !self.write_notes() {
             self.done.push_back(Done::now(now, tag, Outcome::Failed(EIO)));
@@ -342,9 +346,7 @@ impl LiveDevice for Members {
                 self.write_notes()
             }
         };
-        if self.filling_disks().is_empty() {
-            self.upkeep.end_rebuild();
-        }
+        self.stop_filling();
         let replaced = self.successors.iter().any(|(other, _)| *other == disk);
         if !replaced
             && self.can_spare(disk)
@@ -379,7 +381,7 @@ impl LiveDevice for Members {
             }
             ArrayOrder::Scrub(ScrubOrder::Start) => match self.lacking().first() {
                 Some(disk) => Err(format!("disk {} is lacking; replace it first", disk.0)),
-                None => self.upkeep.begin_scrub(),
+                None => self.upkeep.begin_scrub(&self.blank_rows()),
             },
             ArrayOrder::Scrub(ScrubOrder::Stop) => self.upkeep.stop_scrub(),
             ArrayOrder::Pace(change) => {
@@ -406,7 +408,8 @@ impl LiveDevice for Members {
         self.unknown += member.depth;
         self.gone.retain(|gone| *gone != disk);
         self.write_notes();
-        self.upkeep.begin_rebuild(disk, 0);
+        self.held.retain(|(other, _)| *other != disk);
+        self.fill();
         eprintln!("{path} takes the place of disk {} and is rebuilt; name it in the service file", disk.0);
         true
     }
@@ -416,11 +419,26 @@ impl LiveDevice for Members {
     }
 
     fn errand_due(&self, clients: Clients) -> Option<Time> {
-        self.upkeep.due(clients)
+        match self.may_empty(clients) || !self.changes.is_empty() {
+            true => Some(clients.silent_from),
+            false => self.upkeep.due(clients),
+        }
     }
 
     fn next_errand(&mut self, now: Time, clients: Clients) -> Option<UpkeepErrand> {
+        if self.may_empty(clients) {
+            self.empty_discarded();
+        }
         self.upkeep.take(now, clients)
+    }
+
+    fn next_held(&mut self) -> Option<(DiskId, Extent)> {
+        self.take_untold()
+    }
+
+    fn note_discard(&mut self, at: Extent) {
+        let geometry = self.geometry;
+        self.notes.iter_mut().for_each(|notes| notes.note_discard(&geometry, at));
     }
 
     fn end_errand(&mut self, now: Time, number: u32, how: Ending) {
@@ -444,7 +462,10 @@ impl LiveDevice for Members {
     }
 
     fn note_mend(&mut self, at: Extent, why: Mend) {
-        self.upkeep.note_mend(at.blocks, why);
+        match why {
+            Mend::Doubtful => self.doubt(at),
+            Mend::Unreadable | Mend::Unlike => self.upkeep.note_mend(at.blocks, why),
+        }
     }
 
     fn array_json(&self) -> Option<Value> {
@@ -457,16 +478,21 @@ impl LiveDevice for Members {
         };
         let disks = (0..self.geometry.disks()).map(|disk| json!({ "disk": disk, "state": state(disk) }));
         let disks: Vec<Value> = disks.collect();
-        let known = self.notes.as_ref().map(ArrayNotes::json).unwrap_or_default();
+        let known = self.notes.as_ref().map(|notes| notes.json(&self.geometry)).unwrap_or_default();
         let (rebuild, scrub) = self.upkeep.json();
         Some(json!({
-            "array": known["array"], "events": known["events"], "dirty_regions": known["dirty"], "disks": disks,
-            "spares": self.spares.len(), "rebuild": rebuild, "scrub": scrub, "upkeep": self.upkeep.text(),
+            "array": known["array"], "events": known["events"], "dirty_regions": known["dirty"],
+            "written_bytes": known["written"], "bytes": known["bytes"], "disks": disks,
+            "spares": self.spares.len(), "rebuild": rebuild, "scrub": scrub, "upkeep": self.written_text() + &self.upkeep.text(),
         }))
     }
 
     fn close(&mut self) {
-        if let Some(notes) = &mut self.notes {
+        while self.can_empty_discarded() && self.refused.is_empty() {
+            self.empty_discarded();
+        }
+        // What a disk refused need not agree with the others.
+        if let Some(notes) = self.notes.as_mut().filter(|_| self.refused.is_empty()) {
             notes.clean();
         }
         self.write_notes();

@@ -11,7 +11,7 @@ pub use emulated::Emulated;
 pub use far::Far;
 pub use faulty::{Fault, FaultChange, FaultReach, Faulty};
 pub use file::ServedFile;
-pub(crate) use file::{alike, discard};
+pub(crate) use file::{alike, punch};
 pub use members::{MemberOpener, Members};
 pub use ram::Ram;
 
@@ -157,6 +157,27 @@ pub trait LiveDevice {
     fn filling(&self) -> Vec<(DiskId, u64)> {
         Vec::new()
     }
+
+    /// Whether zeros can be made of its blocks without a transfer, in no time to speak of.
+    fn can_empty(&self) -> bool {
+        false
+    }
+
+    /// Makes zeros of blocks, where it can: on the medium with the next `sync`.
+    ///
+    /// # Errors
+    /// When they are not zeros.
+    fn empty(&mut self, _: Extent) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// What of a disk that is being filled holds what it should already.
+    fn next_held(&mut self) -> Option<(DiskId, Extent)> {
+        None
+    }
+
+    /// Nobody needs any more what blocks of the array hold.
+    fn note_discard(&mut self, _: Extent) {}
 
     /// What the array is told, where it is one.
     ///

@@ -6,7 +6,7 @@ use super::{LiveWorld, RequestSource, copy_of};
 use crate::array::{Clients, MOST_ERRANDS, is_same};
 use crate::kernel::Kernel;
 use block::errno::EIO;
-use block::{DiskId, Ending, Outcome, Place, Request, RequestId, Tag, Time};
+use block::{Discarded, DiskId, Ending, Op, Outcome, Place, Request, RequestId, Tag, Time};
 use load::requests;
 use sched::{Health, Input, Likeness};
 
@@ -71,14 +71,26 @@ impl<S: RequestSource, K: Kernel> LiveWorld<S, K> {
             self.news.push_back(Input::Disk(disk, Health::Replaced));
             return self.news.pop_front().map(|input| self.take_news(input));
         }
+        if let Some((disk, at)) = self.unit.next_held() {
+            return Some(Input::Disk(disk, Health::Holds(at)));
+        }
         if room == 0 || self.source.is_over() {
             return None;
         }
-        let errand = self.unit.next_errand(now, self.clients())?;
+        let errand = self.unit.next_errand(now, self.clients());
+        self.hear_refusals();
+        let errand = errand?;
         self.last = if self.outstanding == 0 { now } else { self.last };
         (self.outstanding, self.errands.outstanding) = (self.outstanding + 1, self.errands.outstanding + 1);
         let id = RequestId(self.source.numbers() + errand.number);
         Some(Input::Submit(Request { id, op: errand.op, at: errand.at, qos: errand.qos }))
+    }
+
+    /// What nobody needs any more is the array's to give up.
+    pub(super) fn note_discard(&mut self, request: &Request) {
+        if request.op == Op::Discard(Discarded::Anything) {
+            self.unit.note_discard(request.at);
+        }
     }
 
     /// When it asks for more.

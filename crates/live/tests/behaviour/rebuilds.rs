@@ -1,11 +1,12 @@
 //! Disks of an array that is served are replaced and rebuilt, and the array scrubbed, while clients go on.
 
-use crate::arrays::{DISK, Disks, PART, SHORT, create, fault, holds, status};
+use crate::arrays::{DISK, Disks, PART, SHORT, create, fault, holds, parse, status};
 use crate::clients::{ask_at_random, request};
 use crate::service::Running;
 use block::DiskId;
 use live::EngineMessage;
 use live::array::{ArrayOrder, Former, PaceChange, ScrubOrder};
+use live::make;
 use nbd::RequestType;
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -279,6 +280,12 @@ fn a_scrub_finds_and_mends_what_does_not_agree_while_clients_go_on() {
         let text = files.text(array, "");
         create(&text);
         let service = Running::new(&text, 1.0);
+        // What was never written is not looked through.
+        let bytes = tell(&service, ArrayOrder::Tell).expect("an array")["bytes"].as_u64().expect("a number");
+        let (from, mut remote) = (2 * (PART + 1), service.connect("a"));
+        let data = vec![7; (bytes - from) as usize];
+        remote.send(request(RequestType::Write, 1, from, data.len() as u32), &data).expect("sent");
+        remote.answer().expect("an answer").1.expect("it is written");
         ask_at_random(&service, "a", (0, PART), 3, 20);
         let found = |service: &Running| {
             tell(service, ArrayOrder::Scrub(ScrubOrder::Start)).expect("it begins");
@@ -308,5 +315,55 @@ fn a_scrub_finds_and_mends_what_does_not_agree_while_clients_go_on() {
         let said = tell(&service, ArrayOrder::Scrub(ScrubOrder::Stop)).expect_err("there is none");
         assert!(said.contains("not being scrubbed"), "{said}");
         service.stop();
+    }
+}
+
+/// What was never written is zeros, whatever the disks held, and is neither rebuilt nor scrubbed; what is discarded becomes such again.
+#[test]
+fn only_what_was_written_is_rebuilt_and_what_is_discarded_is_not_any_more() {
+    for (array, disks, _) in LEVELS {
+        let files = Disks::new(disks);
+        (0..disks).for_each(|disk| drop(files.more(&disk.to_string(), DISK)));
+        let text = files.text(array, "");
+        create(&text);
+        let service = Running::new(&text, 1.0);
+        let written =
+            || tell(&service, ArrayOrder::Tell).expect("a status")["written_bytes"].as_u64().expect("a number");
+        assert_eq!(written(), 0, "{array}");
+        assert!(holds(&service, 0).iter().all(|byte| *byte == 0), "{array}: it is zeros");
+        let mut remote = service.connect("a");
+        let bytes = vec![7; 128 << 10];
+        let mut ask = |kind, from: u64, bytes: u32, data: &[u8]| {
+            remote.send(request(kind, 1, from, bytes), data).expect("sent");
+            remote.answer().expect("an answer").1.expect("it is done")
+        };
+        // Zeros change nothing.
+        ask(RequestType::Write, 0, 128 << 10, &vec![0; 128 << 10]);
+        assert_eq!(written(), 0, "{array}");
+        ask(RequestType::Write, 256 << 10, 128 << 10, &bytes);
+        let some = written();
+        assert!(((128 << 10)..=(256 << 10)).contains(&some), "{array}: {some}");
+        let path = files.more("another", DISK);
+        replace(&service, 1, &path).expect("it is replaced");
+        wait_until(&service, is_sound);
+        assert_eq!(written(), some, "{array}: a rebuild writes nothing new");
+        fault(&service, 0, "error");
+        let held = holds(&service, 0);
+        let wanted = |at: usize| if ((256 << 10)..(384 << 10)).contains(&at) { 7 } else { 0 };
+        assert!((0..held.len()).all(|at| held[at] == wanted(at)), "{array}: without disk 0");
+        replace(&service, 0, &files.more("third", DISK)).expect("it is replaced");
+        wait_until(&service, is_sound);
+        // A part of a region stays, and so does what was not discarded.
+        ask(RequestType::Trim, 256 << 10, 2048, &[]);
+        assert!(holds(&service, 0)[(258 << 10)..(384 << 10)].iter().all(|byte| *byte == 7));
+        ask(RequestType::Trim, 0, 600 << 10, &[]);
+        wait_until(&service, |array| array["written_bytes"] == 0);
+        assert!(holds(&service, 0).iter().all(|byte| *byte == 0), "{array}: it is zeros again");
+        ask(RequestType::Write, 0, 128 << 10, &bytes);
+        assert!(holds(&service, 0).iter().zip(0..).all(|(byte, at)| (*byte == 7) == (at < (128 << 10))));
+        service.stop();
+        let text = renamed(&text, &files, &[(1, &path), (0, &files.folder.join("third"))]);
+        let (found, _) = make::array_status(&parse(&text)).expect("a status");
+        assert!(found.written > 0 && found.written < found.bytes / 2, "{array}: {found:?}");
     }
 }

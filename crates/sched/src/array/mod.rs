@@ -509,6 +509,7 @@ impl<P: Predictor> Scheduler for Array<P> {
                 self.standings.replace(disk);
             }
             Input::Disk(disk, Health::Filled(until)) => self.standings.resume(disk, until),
+            Input::Disk(disk, Health::Holds(at)) => self.note_held(disk, at, out),
             Input::Wake => {
                 while let Some(Reverse((_, child))) = self.later.peek().copied().filter(|Reverse((at, _))| *at <= now) {
                     self.later.pop();

@@ -7,7 +7,7 @@ use super::{Array, Piece};
 use crate::JobId;
 use crate::event::{Action, Likeness, Mend};
 use crate::predict::Predictor;
-use block::{DiskId, Op};
+use block::{DiskId, Extent, Op};
 
 /// Copies that are compared with the first at most: as many as there are bits for.
 const MOST_COMPARED: u16 = 64;
@@ -142,6 +142,22 @@ impl<P: Predictor> Array<P> {
             out.push(Action::Mend(disk, at, Mend::Unlike));
             let place = self.slot_place(id, it.blocks, wanted);
             self.post(it.task, Owner::Update(id), disk, Op::Write { fua: false }, at, place, 0);
+        }
+    }
+
+    /// A disk that is being filled holds what it should there already, unless something is being written there that may have been
+    /// planned without it.
+    pub(super) fn note_held(&mut self, disk: DiskId, at: Extent, out: &mut Vec<Action>) {
+        let row_blocks = u64::from(self.geometry.columns()) * u64::from(self.geometry.unit());
+        let row_of = |block: u64| self.geometry.place(block).map_or(0, |(row, _)| row);
+        let (first, last) = (row_of(at.start.0), row_of(at.end().0.saturating_sub(1)));
+        let meets = |at: Extent| at.start.0 / row_blocks <= last && at.end().0 > first * row_blocks;
+        let is_written = |op: Op| !matches!(op, Op::Read | Op::Flush);
+        let under_way = self.tasks.iter().any(|(_, task)| is_written(task.op) && meets(task.at));
+        if under_way {
+            out.push(Action::Mend(disk, at, Mend::Doubtful));
+        } else if self.standings.note_filled(disk, at) {
+            out.push(Action::Complete(disk));
         }
     }
 

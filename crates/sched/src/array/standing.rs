@@ -87,7 +87,8 @@ impl Standings {
     pub(super) fn note_filled(&mut self, disk: DiskId, at: Extent) -> bool {
         let standing = &mut self.disks[usize::from(disk.0)];
         let Standing::Filling { until, beyond } = standing else { return false };
-        beyond.insert(at.start.0, at.end().0);
+        let end = beyond.entry(at.start.0).or_default();
+        *end = at.end().0.max(*end);
         while let Some((start, end)) = beyond.first_key_value().map(|(start, end)| (*start, *end))
             && start <= *until
         {

@@ -1,17 +1,20 @@
 //! Who asks an array, and knows what each of its blocks may hold.
 
 use super::disk::{Held, Power, bytes_of};
-use super::{ANYTHING, BLOCK};
+use super::{ANYTHING, BLOCK, DISCARDED};
 use crate::array::ArrayOrder;
 use crate::memory::{Pool, Slice};
 use crate::world::{Hands, RequestSource};
-use block::{Ending, Extent, Op, Qos, Request, RequestId, Span, Time};
+use block::{Discarded, Ending, Extent, Op, Qos, Request, RequestId, Span, Time};
 use sched::Input;
 use std::cell::RefCell;
 use std::rc::Rc;
 
 /// What a block may hold: the first is there whatever comes, those after it were written since; whether each write was answered.
 pub(super) type History = Vec<(u64, bool)>;
+
+/// Of the stamp of a write, that it writes zeros.
+const ZEROS: u64 = 1 << 62;
 
 pub(super) struct Asked {
     request: Request,
@@ -30,6 +33,8 @@ pub(super) struct Asker {
     pub(super) stamp: u64,
     pub(super) next: Time,
     pub(super) finished: u32,
+    /// Blocks of the array that are one region.
+    pub(super) region: u64,
     /// What the array is to be told, and when.
     pub(super) order: Option<(ArrayOrder, Time)>,
     /// Whether it stays until that is done, and whether it is.
@@ -39,6 +44,8 @@ pub(super) struct Asker {
 
 pub(super) fn content(stamp: u64) -> Held {
     let mut held = [0; BLOCK];
+    // What was given up is zeros, once it is.
+    let stamp = if stamp == DISCARDED || stamp & ZEROS != 0 { 0 } else { stamp };
     held.chunks_exact_mut(8).for_each(|eight| eight.copy_from_slice(&stamp.wrapping_mul(0x9E37_79B9).to_le_bytes()));
     held
 }
@@ -47,27 +54,39 @@ impl Asker {
     fn submission(&mut self) -> Option<Request> {
         let slot = self.asked.iter().position(Option::is_none).filter(|_| self.left > 0)?;
         self.left -= 1;
-        self.stamp += 1;
+        self.stamp = (self.stamp & !ZEROS) + 1;
         let mut power = self.power.borrow_mut();
         let count = self.blocks.len() as u64;
         let length = 1 + power.draw.below(10);
         let at = Extent::new(power.draw.below(count - length + 1), length as u32);
-        let (op, at) = match power.draw.below(8) {
+        let (op, at) = match power.draw.below(10) {
             0 => (Op::Flush, Extent::default()),
             1 | 2 => (Op::Read, at),
+            // A region, or parts of two.
+            8 => {
+                let from = at.start.0 / self.region * self.region + power.draw.below(2) * power.draw.below(self.region);
+                let blocks = self.region.min(count - from) as u32;
+                (Op::Discard(Discarded::Anything), Extent::new(from, blocks))
+            }
             number => (Op::Write { fua: number == 3 }, at),
         };
+        // Now and then what is written is zeros.
+        self.stamp |= if power.draw.below(6) == 0 { ZEROS } else { 0 };
         self.next = power.now + Span(power.draw.below(400));
         let request = Request { id: RequestId(slot as u32), op, at, qos: Qos::default() };
         let within = at.start.0 as usize..at.end().0 as usize;
         let memory = Slice::new(at.blocks.max(1) as usize * BLOCK);
         let wanted = match op {
             Op::Flush => {
-                self.blocks.iter().map(|it| it.iter().rev().find(|(_, done)| *done).map_or(0, |it| it.0)).collect()
+                // What was discarded may still be what it was.
+                let kept = |it: &&(u64, bool)| it.1 && it.0 != DISCARDED;
+                self.blocks.iter().map(|it| it.iter().rev().find(kept).map_or(ANYTHING, |it| it.0)).collect()
             }
             _ => self.blocks[within.clone()].iter().map(|it| it[it.len() - 1].0).collect(),
         };
-        if op.writes() {
+        if matches!(op, Op::Discard(_)) {
+            self.blocks[within].iter_mut().for_each(|history| history.push((DISCARDED, true)));
+        } else if op.writes() {
             for (number, history) in self.blocks[within].iter_mut().enumerate() {
                 history.push((self.stamp, false));
                 memory.buffer.put(number * BLOCK, &content(self.stamp));
@@ -131,7 +150,8 @@ impl RequestSource for Asker {
         let within = it.request.at.start.0 as usize..it.request.at.end().0 as usize;
         match it.request.op {
             Op::Read => {
-                for (number, wanted) in it.wanted.iter().enumerate().filter(|(_, wanted)| **wanted != ANYTHING) {
+                let is_known = |wanted: u64| wanted != ANYTHING && wanted != DISCARDED;
+                for (number, wanted) in it.wanted.iter().enumerate().filter(|(_, wanted)| is_known(**wanted)) {
                     assert!(bytes_of(&it.memory, number) == content(*wanted), "{:?}: block {number}", it.request);
                 }
             }

@@ -23,6 +23,8 @@ pub(super) struct Power {
     /// Blocks that can still be written.
     pub(super) left: u64,
     pub(super) off: bool,
+    /// Whether disks make zeros in no time.
+    pub(super) empties: bool,
 }
 
 impl Power {
@@ -175,7 +177,36 @@ impl LiveDevice for Disk {
         true
     }
 
+    fn alike(&mut self, at: Extent) -> (u64, bool) {
+        let platter = self.platter.borrow();
+        let zeros = (at.start.0..at.end().0).all(|block| platter.holds(block) == [0; BLOCK]);
+        (at.blocks.into(), !zeros)
+    }
+
+    fn can_empty(&self) -> bool {
+        self.power.borrow().empties
+    }
+
+    fn empty(&mut self, at: Extent) -> io::Result<()> {
+        let mut power = self.power.borrow_mut();
+        if power.off || power.now >= self.fails || !power.empties {
+            return Err(io::ErrorKind::Other.into());
+        }
+        let whole = power.spend();
+        let mut platter = self.platter.borrow_mut();
+        for block in at.start.0..at.end().0 {
+            if whole || power.draw.below(2) == 0 {
+                platter.cached.push((block, [0; BLOCK]));
+                platter.bad.remove(&block);
+            }
+        }
+        if whole { Ok(()) } else { Err(io::ErrorKind::Other.into()) }
+    }
+
     fn sync(&mut self) -> io::Result<()> {
+        if self.power.borrow().off || self.power.borrow().now >= self.fails {
+            return Err(io::ErrorKind::Other.into());
+        }
         let mut platter = self.platter.borrow_mut();
         for (block, held) in std::mem::take(&mut platter.cached) {
             platter.medium[block as usize] = held;

@@ -11,8 +11,13 @@
 mod asker;
 mod disk;
 
+use super::assembly::read_label;
+use super::label::Superblock;
+use super::notes::write_copies;
+use super::regions::RegionBits;
 use super::{
-    ArrayNotes, ArrayOrder, Former, Lacking, MemberState, OpenedMember, RepairPace, ScrubOrder, create, inspect, resync,
+    ArrayNotes, ArrayOrder, Former, Lacking, MemberState, OpenedMember, RepairPace, ScrubOrder, create, inspect,
+    regions, resync,
 };
 use crate::unit::{MemberOpener, Members};
 use crate::world::LiveWorld;
@@ -36,6 +41,8 @@ const UNIT: u32 = 4;
 const TOGETHER: usize = 3;
 /// What stands for a content that nobody can know.
 const ANYTHING: u64 = u64::MAX;
+/// What stands for what nobody needs any more: what was there before, or zeros.
+const DISCARDED: u64 = (1 << 61) - 1;
 
 /// What a cut takes away: the power of all disks, or the service alone.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -66,6 +73,8 @@ struct Scene {
     disks: u16,
     requests: u32,
     fate: Fate,
+    /// Whether disks make zeros in no time.
+    empties: bool,
 }
 
 /// What there is beside the array.
@@ -78,7 +87,7 @@ struct Outside {
 impl Outside {
     fn new(scene: &Scene) -> Outside {
         let draw = Draw::new(scene.seed, 0);
-        let power = Power { draw, now: Time::ZERO, left: u64::MAX, off: false };
+        let power = Power { draw, now: Time::ZERO, left: u64::MAX, off: false, empties: scene.empties };
         let places = (0..scene.disks).map(|_| vec![Platter::holding([0; BLOCK])]).collect();
         Outside { power: Rc::new(RefCell::new(power)), places: Rc::new(RefCell::new(places)) }
     }
@@ -165,6 +174,7 @@ impl Scene {
         let replaces = ArrayOrder::Replace(DiskId(victim as u16), "another".into(), Former::Kept);
         let scrubs = self.fate == Fate::Scrubbed;
         if scrubs {
+            self.forget_blank(&outside);
             self.spoil(&outside, victim, &mut blocks);
         }
         for life in 0..3 {
@@ -190,6 +200,7 @@ impl Scene {
                 stamp,
                 next: Time::ZERO,
                 finished: 0,
+                region: regions::blocks(&geometry, 0).1,
                 order: wanted
                     .then(|| (replaces.clone(), at))
                     .or(scrubs.then_some((ArrayOrder::Scrub(ScrubOrder::Start), at))),
@@ -205,7 +216,7 @@ impl Scene {
             let mut array = Array::new(geometry, plan, Rules::default(), 8, cores);
             run(&mut array, &mut world);
             blocks = std::mem::take(&mut world.source.blocks);
-            stamp = world.source.stamp + 1;
+            stamp = world.source.stamp;
             cut |= power.borrow().off;
             drop(world);
             // At first only the service is killed, now and then: what the caches have is there until the power goes.
@@ -221,6 +232,17 @@ impl Scene {
             }
         }
         cut
+    }
+
+    /// The array is as one of a version that did not note what was never written.
+    fn forget_blank(&self, outside: &Outside) {
+        for mut unit in outside.units(None).into_iter().flatten() {
+            let label = read_label(&mut *unit).expect("a label");
+            let label = Superblock { blank: RegionBits::default(), ..label };
+            write_copies(&mut *unit, Some(&label)).expect("written");
+        }
+        let status = inspect(&mut outside.units(None), &self.geometry());
+        assert_eq!(status.written, status.bytes);
     }
 
     /// Of some rows a disk cannot read its part, of others it holds something else.
@@ -260,7 +282,19 @@ impl Scene {
         assert_eq!(status.admit(&geometry, self.lacking()), Ok(()), "{}", status.text());
         let mut units: Vec<_> = members.into_iter().flatten().collect();
         resync(&mut units, geometry, &status).expect("it is made to agree");
-        let held = status.disks.iter().map(MemberState::rows_held).collect();
+        let blank = &status.label.as_ref().expect("a label").blank;
+        let held: Vec<u64> = status.disks.iter().map(MemberState::rows_held).collect();
+        for region in blank.list() {
+            for (disk, held) in held.iter().enumerate() {
+                let rows = regions::rows(&geometry, region).filter(|row| row < held);
+                let mut at = rows.flat_map(|row| (0..UNIT).map(move |within| geometry.on_disk(row, within, 1).start.0));
+                let holds = |block| outside.platter(disk).borrow().holds(block);
+                assert!(
+                    at.all(|block| holds(block) == [0; BLOCK]),
+                    "region {region} was never written, says disk {disk}"
+                );
+            }
+        }
         let row = Rows { geometry, outside, held };
         (0..geometry.rows()).for_each(|number| (0..UNIT).for_each(|within| row.check(number, within, blocks)));
     }
@@ -341,7 +375,7 @@ fn scene(seed: u64, requests: u32) -> Scene {
     let levels = [(Level::Mirrored { copies: 2 }, 4), (Level::Parity, 3), (Level::DoubleParity, 5)];
     let (level, disks) = levels[seed as usize % 3];
     let fates = [Fate::None, Fate::Replaced, Fate::FailsAndReplaced, Fate::Fails];
-    Scene { seed, level, disks, requests, fate: fates[(seed / 3) as usize % 4] }
+    Scene { seed, level, disks, requests, fate: fates[(seed / 3) as usize % 4], empties: seed % 5 != 4 }
 }
 
 fn tell(scene: &Scene, writes: u64) -> bool {
