@@ -170,10 +170,7 @@ impl LogWriter {
                 Health::Failed => self.put_all(&[disk.0.into(), 0]),
                 Health::Replaced => self.put_all(&[disk.0.into(), 1]),
                 Health::Filled(until) => self.put_all(&[disk.0.into(), 2, until]),
-                Health::Holds(at) => {
-                    self.put_all(&[disk.0.into(), 3]);
-                    self.extent(at);
-                }
+                Health::Holds(at) => self.put_all(&[disk.0.into(), 3, at.start.0, at.blocks.into()]),
             },
             Input::Wake => {}
             Input::Compared(number, slot, how) => self.put_all(&[number.into(), slot.into(), how as u64]),
@@ -391,7 +388,7 @@ impl<'a> LogReader<'a> {
                     0 => Health::Failed,
                     1 => Health::Replaced,
                     2 => Health::Filled(self.get()?),
-                    _ => Health::Holds(self.extent()?),
+                    _ => Health::Holds(Extent::new(self.get()?, self.small()?)),
                 };
                 Input::Disk(disk, health)
             }

@@ -3,7 +3,7 @@
 use crate::unit::LiveDevice;
 use block::{BLOCK_BYTES, Extent};
 use sched::array::Geometry;
-use std::ops::{Range, RangeInclusive};
+use std::ops::Range;
 
 /// Regions that are told apart, each with a bit.
 const REGIONS: u64 = 4096;
@@ -114,11 +114,11 @@ pub(super) fn meeting(geometry: &Geometry, (from, end): (u64, u64)) -> Range<u64
 }
 
 /// The regions that an extent of a disk touches: none before the first row, or behind the last.
-pub(crate) fn touched(geometry: &Geometry, at: Extent) -> RangeInclusive<u64> {
+pub(crate) fn touched(geometry: &Geometry, at: Extent) -> Range<u64> {
     let of = |block| geometry.place(block).map(|(row, _)| region_of(geometry, row.min(geometry.rows() - 1)));
     match (of(at.start.0), of(at.end().0.saturating_sub(1))) {
-        (Some(first), Some(last)) => first..=last,
-        _ => 1..=0,
+        (Some(first), Some(last)) => first..last + 1,
+        _ => 0..0,
     }
 }
 
@@ -174,7 +174,7 @@ mod tests {
                 let (rows, (from, end)) = (rows(&it, region), blocks(&it, region));
                 assert!(rows.start == row && rows.end > row && from == block, "{level:?}: {region}");
                 let part = part(&it, region).expect("it is short");
-                assert_eq!(touched(&it, part), region..=region);
+                assert_eq!(touched(&it, part), region..region + 1);
                 assert_eq!(meeting(&it, (from, end)), region..region + 1);
                 (row, block) = (rows.end, end);
             }

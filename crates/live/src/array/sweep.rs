@@ -218,14 +218,15 @@ mod tests {
             let geometry = Geometry::new(level, disks, 8, 80).expect("a geometry");
             let row = row_blocks(&geometry);
             for (over, from, asked) in [
-                (vec![0..3, 5..6, 8..10], 0, vec![3, 4, 6, 7, 9]),
-                (vec![1..10], 0, vec![0, 9]),
-                (vec![0..10], 0, vec![9]),
-                (vec![2..4, 6..7], 3, vec![4, 5, 7, 8, 9]),
+                (vec![(0, 3), (5, 6), (8, 10)], 0, vec![3, 4, 6, 7, 9]),
+                (vec![(1, 10)], 0, vec![0, 9]),
+                (vec![(0, 10)], 0, vec![9]),
+                (vec![(2, 4), (6, 7)], 3, vec![4, 5, 7, 8, 9]),
                 (vec![], 8, vec![8, 9]),
             ] {
                 for most in [1, 8, 24, 100, 5000] {
-                    let mut sweep = Sweep::new(geometry, most, from, &over);
+                    let rows: Vec<Range<u64>> = over.iter().map(|(from, end)| *from..*end).collect();
+                    let mut sweep = Sweep::new(geometry, most, from, &rows);
                     let began = sweep.share();
                     let parts: Vec<_> = std::iter::from_fn(|| sweep.take()).map(|(_, part)| part).collect();
                     let rows = |(from, to): &(u64, u64)| from / row..to.div_ceil(row);

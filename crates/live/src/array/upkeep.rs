@@ -204,13 +204,12 @@ impl Upkeep {
 
     /// Whether nothing that was asked for is under way.
     pub(crate) fn is_idle(&self) -> bool {
-        self.count_flying() == 0
+        self.flying.iter().all(Option::is_none)
     }
 
     /// A disk is not the one any more that was filled.
     pub(crate) fn forget(&mut self, disk: DiskId) {
-        self.complete.retain(|complete| *complete != disk);
-        self.flushed.retain(|flushed| *flushed != disk);
+        [&mut self.complete, &mut self.flushed].into_iter().for_each(|disks| disks.retain(|other| *other != disk));
     }
 
     /// Disks that were filled, of which the others do not know yet.
@@ -369,9 +368,8 @@ impl Upkeep {
             Some(_) => {}
         }
         // What a scrub cannot repair is not tried again.
-        let idle = self.count_flying() == 0;
-        let is_over = |(aim, sweep): &(RepairAim, Sweep)| *aim == RepairAim::Scrub && !sweep.has_more() && idle;
-        if self.sweep.as_ref().is_some_and(is_over) {
+        let is_over = |(aim, sweep): &(RepairAim, Sweep)| *aim == RepairAim::Scrub && !sweep.has_more();
+        if self.sweep.as_ref().is_some_and(is_over) && self.is_idle() {
             self.sweep = None;
             self.scrubbed = Some(now);
         }

@@ -94,7 +94,7 @@ mod tests {
         let array = json!({
             "disks": [{ "state": "sound" }, { "state": "rebuilding" }, { "state": "given up" }],
             "rebuild": { "done": 0.25, "mb_s": 1.5 },
-            "written_bytes": 1 << 40,
+            "written_bytes": 1_u64 << 40,
             "scrub": { "state": "done", "unreadable_blocks": 8, "unlike_blocks": 128 },
         });
         let text = |array| ServiceMetrics { array, ..ServiceMetrics::default() }.text();

@@ -185,3 +185,26 @@ fn a_disk_that_was_being_filled_before_goes_on_from_where_it_was() {
     it.asks(0, Op::Repair, Extent::new(32, 32));
     assert_eq!(it.completes(&[]), [Action::Complete(DiskId(1)), finish(0, Ending::Finished)]);
 }
+
+#[test]
+fn a_disk_holds_from_the_beginning_what_was_never_written_unless_it_is_being_written() {
+    for (level, disks) in [(MIRRORED, 2), (Level::Parity, 3), (Level::DoubleParity, 4)] {
+        let mut it = Told::new(level, disks);
+        let disk = DiskId(1);
+        it.hears(Input::Disk(disk, Health::Filled(0)));
+        let holds = |from, blocks| Input::Disk(disk, Health::Holds(Extent::new(from, blocks)));
+        it.hears(holds(16, 48));
+        assert_eq!(it.completes(&[]), [], "{level:?}: the first rows are missing");
+        // What is read changes nothing, nor what is written elsewhere.
+        let columns = if level.parities() > 0 { 2 } else { 1 };
+        it.asks(0, WRITE, Extent::new(8 * columns, 8));
+        it.hears(holds(8, 8));
+        it.asks(1, Op::Read, Extent::new(0, 8));
+        it.hears(holds(0, 8));
+        let told = it.completes(&[]);
+        assert!(told.contains(&Action::Mend(disk, Extent::new(8, 8), Mend::Doubtful)), "{level:?}: {told:?}");
+        assert!(!told.contains(&Action::Complete(disk)), "{level:?}: {told:?}");
+        it.hears(holds(8, 8));
+        assert_eq!(it.completes(&[]), [Action::Complete(disk)], "{level:?}");
+    }
+}

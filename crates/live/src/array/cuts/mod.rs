@@ -174,7 +174,6 @@ impl Scene {
         let replaces = ArrayOrder::Replace(DiskId(victim as u16), "another".into(), Former::Kept);
         let scrubs = self.fate == Fate::Scrubbed;
         if scrubs {
-            self.forget_blank(&outside);
             self.spoil(&outside, victim, &mut blocks);
         }
         for life in 0..3 {
@@ -215,8 +214,7 @@ impl Scene {
             let cores = (0..self.disks).map(|_| core()).collect();
             let mut array = Array::new(geometry, plan, Rules::default(), 8, cores);
             run(&mut array, &mut world);
-            blocks = std::mem::take(&mut world.source.blocks);
-            stamp = world.source.stamp;
+            (blocks, stamp) = (std::mem::take(&mut world.source.blocks), world.source.stamp);
             cut |= power.borrow().off;
             drop(world);
             // At first only the service is killed, now and then: what the caches have is there until the power goes.
@@ -248,6 +246,8 @@ impl Scene {
     /// Of some rows a disk cannot read its part, of others it holds something else.
     fn spoil(&self, outside: &Outside, disk: usize, blocks: &mut [History]) {
         let geometry = self.geometry();
+        // What was never written would not be looked through.
+        self.forget_blank(outside);
         for row in 0..geometry.rows() {
             let within = outside.below(UNIT.into()) as u32;
             let at = geometry.on_disk(row, within, 1).start.0;
