@@ -299,7 +299,7 @@ fn expand(document: &Document, path: &Path) -> Result<Vec<(Case, Document)>, Bad
 /// The keys whose lists are values, and no sweeps. A list of times is a sweep.
 fn lists() -> Vec<&'static str> {
     let keys = changeable().iter().flat_map(|table| &table.keys);
-    let numbers = keys.filter(|about| matches!(about.takes, Takes::Numbers)).map(|about| about.name);
+    let numbers = keys.filter(|about| matches!(about.takes, Takes::Numbers | Takes::Texts)).map(|about| about.name);
     let keys = tables().into_iter().flat_map(|table| table.keys);
     numbers.chain(keys.filter(|about| matches!(about.takes, Takes::Texts)).map(|about| about.name)).collect()
 }
