@@ -4,7 +4,7 @@
 use crate::compare::ROUNDING;
 use crate::machine::{Answer, Machine, Ties};
 use crate::queue::Waiting;
-use block::{Mark, Verb};
+use block::Mark;
 use disk::{DurationLimit, LimitPolicy, Queue, Turn};
 
 /// The limit of a command that the drive keeps.

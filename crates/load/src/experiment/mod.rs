@@ -354,6 +354,9 @@ fn experiment(document: &Document, path: &Path, varied: &Varied) -> Result<Exper
         }
     }
     let array = array::read(&root, counted, members, &workloads, varied)?;
+    if array.is_some() {
+        service::check_array(&root, &drive, &scheduler.rules)?;
+    }
     if array.as_ref().is_some_and(|array| !array.members.is_empty()) && !scheduler.believes_each_sheet() {
         let what = "the disks of the array are unlike one another, and what is believed is of one of them";
         let mend = "take `profile` and what is learned before the run out of [scheduler], or give all disks one model";

@@ -7,6 +7,7 @@ use super::workload::CRITICALITIES;
 use super::{DriveChoice, dmclock, share, value};
 use block::{BadInput, Mark, Span};
 use config::{Key, Section, Word, Words};
+use disk::LimitPolicy;
 use sched::Limits;
 use sched::plan::{Budget, ClassRule, LastFua, Plan, PreemptAt, Preemption, Prefetch, Rules, Short, Split, WriteChunk};
 use sched::planner::Wish;
@@ -323,6 +324,18 @@ fn mark(class: &Section, drive: &DriveChoice) -> Result<Mark, BadInput> {
         return Err(class.error(DURATION_LIMIT.name(), what, mend));
     }
     Ok(if high { Mark::High } else { Mark::Limit(number) })
+}
+
+/// Refuses commands that a drive of an array may give up: a write that fails is of a disk that fails.
+pub(super) fn check_array(root: &Section, drive: &DriveChoice, rules: &Rules) -> Result<(), BadInput> {
+    let limit = |class: &ClassRule| if let Mark::Limit(number) = class.mark { Some(number) } else { None };
+    let queue = || drive.make_model().ok().and_then(|model| model.queue()).unwrap_or_default();
+    let given_up = |number| queue().limit(number).is_some_and(|limit| limit.policy != LimitPolicy::Late);
+    if rules.classes.iter().filter_map(limit).any(given_up) {
+        let what = "a drive that gives up commands at their duration limit would be taken for one that fails";
+        return Err(root.error("array", what, "let the policy of the limit be `late`, or take `duration_limit` out"));
+    }
+    Ok(())
 }
 
 /// The policy by which the requests of a class are ordered; its keys are those of [scheduler].
