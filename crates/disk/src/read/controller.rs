@@ -159,7 +159,7 @@ config::keys! {
     FREES: FreesAt = word("frees_at").usually("medium");
     /// How many of the oldest that wait are weighed against one another.
     WEIGHS: u32 = within("weighs", 1, 65_535).else_told("all of them");
-    /// Whether commands of high priority go before others, once one has waited longer than `age_limit`: NCQ PRIO of ACS-5, whose effect
+    /// Whether commands of high priority go before all but what waited longer than `age_limit`: NCQ PRIO of ACS-5, whose effect
     /// is left to the drive. Requests have it by `high_priority` of their class.
     HIGH_PRIORITY: bool = bool("high_priority").usually("false");
     /// Command duration limits that the drive keeps (ACS-5 and SPC-6), the first of which is number 1, at most seven: each
