@@ -84,6 +84,42 @@ impl Verb {
     }
 }
 
+/// What a command asks of a drive that orders commands itself: the bits beside its blocks in an NCQ command (ACS-5). A drive heeds
+/// those that its file says it heeds, and passes over the others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mark {
+    /// Nothing.
+    #[default]
+    Plain,
+    /// High priority (PRIO): to go before others.
+    High,
+    /// The command duration limit of this number, 1 to 7, that the drive keeps.
+    Limit(u8),
+}
+
+impl Mark {
+    /// A number for it: 0 of none, 1 of high priority, then those of limits.
+    #[must_use]
+    pub const fn code(self) -> u8 {
+        match self {
+            Mark::Plain => 0,
+            Mark::High => 1,
+            Mark::Limit(number) => 1 + number,
+        }
+    }
+
+    /// The mark of a number, if there is one.
+    #[must_use]
+    pub const fn from_code(code: u8) -> Option<Mark> {
+        match code {
+            0 => Some(Mark::Plain),
+            1 => Some(Mark::High),
+            2..=8 => Some(Mark::Limit(code - 1)),
+            _ => None,
+        }
+    }
+}
+
 /// One drive command. Once issued it is never interrupted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Command {
@@ -93,6 +129,17 @@ pub struct Command {
     pub at: Extent,
     /// Where its bytes are.
     pub place: Place,
+    /// How it asks to be served beside others.
+    pub mark: Mark,
+}
+
+impl Command {
+    /// A command without a mark.
+    #[must_use]
+    #[inline(always)]
+    pub const fn new(verb: Verb, at: Extent, place: Place) -> Command {
+        Command { verb, at, place, mark: Mark::Plain }
+    }
 }
 
 /// How a command came back.

@@ -6,6 +6,8 @@ pub const EIO: i32 = 5;
 pub const EINVAL: i32 = 22;
 /// No space left on device.
 pub const ENOSPC: i32 = 28;
+/// No data available: what was asked for was not brought, which is no error of the device.
+pub const ENODATA: i32 = 61;
 /// Its time has passed.
 pub const ETIME: i32 = 62;
 /// Not supported: the device, or what it lies on, cannot do that.

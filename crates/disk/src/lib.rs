@@ -34,6 +34,7 @@ pub use read::{Drive, Model, load, parse, tables};
 pub use rotation::{Rotation, Spin};
 pub use seek::{SeekCurve, SeekTable};
 pub use sheet::{
-    After, Ahead, Bus, Cache, Disconnect, Drain, Drift, FreesAt, Large, Overheads, Queue, Sheet, Truth, Turn, Whole,
+    After, Ahead, Bus, Cache, Disconnect, Drain, Drift, DurationLimit, FreesAt, Large, LimitPolicy, Overheads, Queue,
+    Sheet, Truth, Turn, Whole,
 };
 pub use write::write;

@@ -143,6 +143,15 @@ impl Mechanics {
         self.seek_write.as_ref().filter(|_| direction.writes()).unwrap_or(&self.seek)
     }
 
+    /// The longest that a block can be away: the longest move of the arm and a turn.
+    #[must_use]
+    pub fn longest_access(&self) -> Span {
+        let longest = |curve: &SeekTable| curve.ns().iter().max().map_or(0, |ns| u64::from(*ns));
+        let seek = longest(&self.seek).max(self.seek_write.as_ref().map_or(0, longest));
+        let switches = &self.switches;
+        Span(seek).max(switches.head).max(switches.head_write) + switches.write_settle + self.rotation.period()
+    }
+
     /// The time to follow a sequential transfer from one track to the next.
     #[must_use]
     #[inline]

@@ -6,7 +6,7 @@ mod seek;
 
 use crate::other;
 use crate::published::Published;
-use crate::{LayoutPlan, Mechanics, Other, Rotation, SeekTable, Sheet, Switches, Truth};
+use crate::{LayoutPlan, Mechanics, Other, Queue, Rotation, SeekTable, Sheet, Switches, Truth};
 use block::{BadInput, Span};
 use config::{Document, Section, Table};
 use std::path::Path;
@@ -133,6 +133,15 @@ impl Model {
         match self {
             Model::Disk(drive) => drive.sheet.queue.depth,
             Model::Other(other) => other.depth,
+        }
+    }
+
+    /// The queue of the disk that it is or is made of; nothing where there is none.
+    #[must_use]
+    pub fn queue(&self) -> Option<Queue> {
+        match self {
+            Model::Disk(drive) => Some(drive.sheet.queue),
+            Model::Other(other) => Some(other.kind.clone().drive()?.sheet.queue),
         }
     }
 

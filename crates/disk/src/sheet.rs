@@ -395,9 +395,54 @@ pub struct Queue {
     pub frees_at: FreesAt,
     /// How many of the oldest that wait are weighed against one another.
     pub weighs: u16,
+    /// Whether commands of high priority go before others.
+    pub high_priority: bool,
+    /// The command duration limits that it keeps, by number less one.
+    pub limits: [Option<DurationLimit>; DurationLimit::MOST],
+}
+
+/// What a command may take, and what becomes of one that takes longer (SPC-6, T2A and T2B command duration limit descriptors). A
+/// span of nothing is no limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DurationLimit {
+    /// From when it came until the drive begins to serve it.
+    pub inactive: Span,
+    /// From when it came until it completes.
+    pub duration: Span,
+    /// What becomes of one that still waits then.
+    pub policy: LimitPolicy,
+}
+
+impl DurationLimit {
+    /// The number of limits that a command can tell apart: three bits, of which nothing is no limit.
+    pub const MOST: usize = 7;
+}
+
+/// What becomes of a command that still waits when its limit has passed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum LimitPolicy {
+    /// It is served as soon as possible (0x0).
+    #[default]
+    Late,
+    /// It completes without an error and without its data (0xD).
+    Unavailable,
+    /// It fails (0xF).
+    Abort,
 }
 
 impl Queue {
+    /// The limit of a number, where the drive keeps one.
+    #[must_use]
+    pub fn limit(&self, number: u8) -> Option<DurationLimit> {
+        *self.limits.get(usize::from(number).checked_sub(1)?)?
+    }
+
+    /// Whether it tells any command from others by its mark.
+    #[must_use]
+    pub fn heeds_marks(&self) -> bool {
+        self.high_priority || self.limits.iter().any(Option::is_some)
+    }
+
     /// No limit of age: thirty years.
     pub const AGELESS: Span = Span(1_000_000_000_000_000_000);
 }
@@ -410,6 +455,8 @@ impl Default for Queue {
             age_limit: Span(500_000_000),
             frees_at: FreesAt::Medium,
             weighs: u16::MAX,
+            high_priority: false,
+            limits: [None; DurationLimit::MOST],
         }
     }
 }

@@ -1,8 +1,8 @@
 //! A drive file (TOML) written from a plan; what [`crate::parse`] reads back is the same drive.
 
 use crate::{
-    After, Ahead, Bus, Cache, Child, Confidence, Drain, DrivePlan, LayoutPlan, ListPlan, Order, Overheads, Parity,
-    Queue, SeekCurve, Sparing, TreePlan, Truth, Whole,
+    After, Ahead, Bus, Cache, Child, Confidence, Drain, DrivePlan, DurationLimit, LayoutPlan, ListPlan, Order,
+    Overheads, Parity, Queue, SeekCurve, Sparing, TreePlan, Truth, Whole,
 };
 use block::Span;
 use config::Words;
@@ -87,7 +87,20 @@ fn queue(queue: &Queue) -> String {
     if queue.weighs != plain.weighs {
         text += &format!("weighs = {}\n", queue.weighs);
     }
+    if queue.high_priority {
+        text += "high_priority = true\n";
+    }
+    let limits: Vec<String> = queue.limits.iter().map_while(|it| it.map(limit)).collect();
+    if !limits.is_empty() {
+        text += &format!("limits = [{}]\n", limits.join(", "));
+    }
     text
+}
+
+/// A limit as a file says it.
+fn limit(limit: DurationLimit) -> String {
+    let ms = |span: Span| span.0 as f64 / 1e6;
+    quote(&format!("inactive {}ms duration {}ms {}", ms(limit.inactive), ms(limit.duration), word(limit.policy)))
 }
 
 /// The word of a file for a value.

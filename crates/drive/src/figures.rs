@@ -84,7 +84,7 @@ pub(crate) fn keep_busy(
     let mut issued = 0;
     let mut issue = |machine: &mut dyn Machine, now: Time| {
         let (verb, at) = command(issued);
-        machine.issue(now, Tag(issued), Command { verb, at, place: Place::Nowhere });
+        machine.issue(now, Tag(issued), Command::new(verb, at, Place::Nowhere));
         issued += 1;
     };
     (0..depth).for_each(|_| issue(machine, Time::ZERO));

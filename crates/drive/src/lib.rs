@@ -13,6 +13,7 @@ mod device;
 pub mod figures;
 pub mod host;
 mod machine;
+mod marks;
 mod noise;
 pub mod other;
 mod queue;

@@ -39,7 +39,8 @@ impl Drive {
         {
             self.start(now, waiting);
         } else {
-            if command.verb.writes() && !self.is_buffered(command) && self.waiting.is_empty() {
+            let comes = command.verb.writes() && self.expiry(&waiting).is_none();
+            if comes && !self.is_buffered(command) && self.waiting.is_empty() {
                 // Nothing that came before it, a flush say, still wants those on the medium.
                 self.buffer.supersede(command.at);
             }
@@ -52,6 +53,16 @@ impl Drive {
     /// Starts what waits and needs no arm and, if the arm is free, what has it next.
     pub(crate) fn decide(&mut self, now: Time) {
         self.let_in_one(now);
+        self.serve(now);
+        // What is given up may have kept others from the write buffer.
+        while self.heeds_marks && self.expire(now) {
+            self.serve(now);
+        }
+        self.decision = self.next_decision(now);
+    }
+
+    /// The same, but for what its limit ends.
+    fn serve(&mut self, now: Time) {
         loop {
             self.start_ready(now);
             if self.waiting.is_empty() || !self.has_free_arm(now) {
@@ -75,7 +86,6 @@ impl Drive {
                 None => break,
             }
         }
-        self.decision = self.next_decision(now);
     }
 
     /// Whether a command waits for the least that is read ahead, in a drive that begins no other then.
@@ -217,30 +227,40 @@ impl Drive {
             let late = self.bus.exclusive && (waiting.came > now || (before && waiting.came == now));
             !late && (!self.wants_room(waiting.command) || writer == Some(*i))
         };
+        if self.heeds_marks {
+            let competing = ahead_of_flush().enumerate().filter(|it| competes(it) && !self.wants_room(it.1.command));
+            if let Some(i) = self.most_urgent(now, competing) {
+                return Some(Next::Command(i));
+            }
+        }
         let weighed = ahead_of_flush().enumerate().filter(competes).take(usize::from(self.rules.weighs));
         for (i, waiting) in weighed {
-            let cost = match self.rules.order {
-                Turn::Soonest => {
-                    let queued = self.overheads.queued.is_some() && self.is_behind(waiting);
-                    let origin = if queued { CommandOrigin::Queue } else { CommandOrigin::Host };
-                    let needs_arm = match waiting.command.verb {
-                        Verb::Read => self.bus.exclusive && self.cache.hits_wait,
-                        _ => !self.cache.accepts_busy,
-                    };
-                    match needs_arm {
-                        // The arm is on its way there already; the overhead passes meanwhile.
-                        false if self.is_quick(waiting.command) => 0,
-                        true => self.foresee_access(now, waiting.issued, waiting.command, origin).0,
-                        false => self.foresee_from(now, waiting.issued, waiting.command, origin).0,
-                    }
-                }
-                order => self.distance(order, waiting.command.at.start),
-            };
+            let cost = self.foresee_turn(now, waiting);
             if best.is_none_or(|(least, _)| cost < least) {
                 best = Some((cost, if writer == Some(i) { Next::WriteBack } else { Next::Command(i) }));
             }
         }
         best.map(|(_, next)| next)
+    }
+
+    /// How far a command that waits is from being next in the order of the queue: in ns or, in an order by blocks, in blocks.
+    #[inline(always)]
+    pub(crate) fn foresee_turn(&self, now: Time, waiting: &Waiting) -> u64 {
+        if self.rules.order != Turn::Soonest {
+            return self.distance(self.rules.order, waiting.command.at.start);
+        }
+        let queued = self.overheads.queued.is_some() && self.is_behind(waiting);
+        let origin = if queued { CommandOrigin::Queue } else { CommandOrigin::Host };
+        let needs_arm = match waiting.command.verb {
+            Verb::Read => self.bus.exclusive && self.cache.hits_wait,
+            _ => !self.cache.accepts_busy,
+        };
+        match needs_arm {
+            // The arm is on its way there already; the overhead passes meanwhile.
+            false if self.is_quick(waiting.command) => 0,
+            true => self.foresee_access(now, waiting.issued, waiting.command, origin).0,
+            false => self.foresee_from(now, waiting.issued, waiting.command, origin).0,
+        }
     }
 
     /// How far a command that begins at block `at` is from being next, in an order by blocks.
@@ -273,6 +293,12 @@ impl Drive {
 
     /// When it decides next, if nothing comes before.
     fn next_decision(&self, now: Time) -> Option<Time> {
+        let change = self.next_change(now);
+        if self.heeds_marks { change.into_iter().chain(self.next_expiry()).min() } else { change }
+    }
+
+    /// When the arm or the bus gives reason to decide.
+    fn next_change(&self, now: Time) -> Option<Time> {
         let next = self.next_for_arm(now);
         if !self.bus.exclusive || self.waiting.iter().all(|it| it.came != Time::NEVER) {
             return next;
@@ -333,7 +359,7 @@ mod tests {
         drive.segments.fill(Lbn(40), Lbn(100));
         drive.served = reads[0];
         for (tag, at) in (0..).zip(&reads[1..]) {
-            let command = Command { verb: Verb::Read, at: *at, place: Place::Nowhere };
+            let command = Command::new(Verb::Read, *at, Place::Nowhere);
             let (issued, came) = (Time(5), Time(10));
             let waiting = Waiting { tag: Tag(tag), issued, command, came, ordinal: 0, behind: false, writing: false };
             drive.waiting.push_back(waiting);

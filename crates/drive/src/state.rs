@@ -93,6 +93,9 @@ pub struct Drive {
     pub(crate) told: Time,
     pub(crate) flying: Vec<Flying>,
     pub(crate) waiting: VecDeque<Waiting>,
+    /// Whether it heeds what commands ask for, and then how long an access may be.
+    pub(crate) heeds_marks: bool,
+    pub(crate) longest: Span,
     /// Room for those that a look ahead in the queue passes over, and their places.
     pub(crate) passed: Vec<(usize, Waiting)>,
     /// When it decides next what has the arm, if nothing comes before.
@@ -111,7 +114,7 @@ impl Drive {
     /// A drive at rest on cylinder 0, its phase given by the seed.
     #[must_use]
     pub fn new(sheet: &Sheet, truth: &Truth, seed: u64) -> Drive {
-        let cache = sheet.cache;
+        let (cache, heeds_marks) = (sheet.cache, sheet.queue.heeds_marks());
         Drive {
             mechanics: Arc::clone(&sheet.mechanics),
             overheads: sheet.overheads,
@@ -146,6 +149,8 @@ impl Drive {
             drained: Time::ZERO,
             flying: Vec::with_capacity(usize::from(sheet.queue.depth)),
             waiting: VecDeque::with_capacity(usize::from(sheet.queue.depth)),
+            heeds_marks,
+            longest: if heeds_marks { sheet.mechanics.longest_access() } else { Span::ZERO },
             passed: Vec::with_capacity(usize::from(sheet.queue.depth)),
             ordinal: 0,
             turn: Time::ZERO,

@@ -207,7 +207,7 @@ fn the_drive_that_was_measured_writes_and_flushes_as_it_did() {
         let one = |seed: u64| {
             let mut drive = Drive::new(&sheet, &truth, seed);
             let mut ask = |now: Time, verb, start| {
-                drive.issue(now, Tag(0), Command { verb, at: Extent::new(start, 8), place: Place::Nowhere });
+                drive.issue(now, Tag(0), Command::new(verb, Extent::new(start, 8), Place::Nowhere));
                 drive.complete().0
             };
             let place = |i: u64| ((i * 7919 + seed * 104_729) * 2_654_435_761) % 488_000_000 * 8;

@@ -10,8 +10,8 @@
 //! any other, with the time at which the engine saw it; nothing in the core asks a clock.
 
 use block::{
-    At, BadInput, Caps, Change, Command, Discarded, DiskId, Ending, Extent, FrameId, Lbn, Op, Outcome, Place, Qos,
-    Request, RequestId, Span, Tag, Time, Verb,
+    At, BadInput, Caps, Change, Command, Discarded, DiskId, Ending, Extent, FrameId, Lbn, Mark, Op, Outcome, Place,
+    Qos, Request, RequestId, Span, Tag, Time, Verb,
 };
 use sched::array::field::Factor;
 use sched::{Action, Claim, Health, Input, Likeness};
@@ -194,17 +194,17 @@ impl LogWriter {
                 self.bytes.push(kind::BEGIN);
                 self.put(id.0.into());
             }
-            Action::Issue(disk, tag, Command { verb, at, place }) => {
+            Action::Issue(disk, tag, Command { verb, at, place, mark }) => {
                 self.bytes.push(kind::ISSUE);
-                self.put_all(&[disk.0.into(), tag.0.into()]);
-                self.put(match verb {
+                let verb = match verb {
                     Verb::Read => 0,
                     Verb::Write { fua: false } => 1,
                     Verb::Write { fua: true } => 2,
                     Verb::Seek => 3,
                     Verb::Flush => 4,
                     Verb::Discard(what) => 5 + what as u64,
-                });
+                };
+                self.put_all(&[disk.0.into(), tag.0.into(), verb + 8 * u64::from(mark.code())]);
                 self.extent(at);
                 self.place(place);
             }
@@ -415,7 +415,8 @@ impl<'a> LogReader<'a> {
             kind::BEGIN => Action::Begin(RequestId(self.small()?)),
             kind::ISSUE => {
                 let (disk, tag) = (DiskId(self.small()?), Tag(self.small()?));
-                let verb = match self.get()? {
+                let asked = self.get()?;
+                let verb = match asked % 8 {
                     0 => Verb::Read,
                     1 => Verb::Write { fua: false },
                     2 => Verb::Write { fua: true },
@@ -423,7 +424,8 @@ impl<'a> LogReader<'a> {
                     4 => Verb::Flush,
                     what => Verb::Discard(read_discarded(what - 5)?),
                 };
-                Action::Issue(disk, tag, Command { verb, at: self.extent()?, place: self.place()? })
+                let mark = u8::try_from(asked / 8).ok().and_then(Mark::from_code).ok_or(Cut)?;
+                Action::Issue(disk, tag, Command { verb, at: self.extent()?, place: self.place()?, mark })
             }
             kind::COPY => Action::Copy { from: self.place()?, to: self.place()?, blocks: self.small()? },
             kind::XOR => {
@@ -529,7 +531,8 @@ mod tests {
         let ops = ops.into_iter().chain(given_up.map(Op::Discard));
         let verbs = [Verb::Read, Verb::Write { fua: false }, Verb::Write { fua: true }, Verb::Seek, Verb::Flush];
         let verbs = verbs.into_iter().chain(given_up.map(Verb::Discard));
-        let issue = |verb| Action::Issue(DiskId(1), Tag(2), Command { verb, at, place });
+        let mark = |code| Mark::from_code(code).expect("there are so many");
+        let issue = |(code, verb)| Action::Issue(DiskId(1), Tag(2), Command { verb, at, place, mark: mark(code) });
         let actions = [
             Action::Begin(RequestId(1)),
             Action::Copy { from: frame, to: place, blocks: 77 },
@@ -544,7 +547,7 @@ mod tests {
         ];
         let inputs = inputs.into_iter().chain(ops.map(|op| Input::Submit(request(op))));
         let inputs = inputs.enumerate().map(|(i, input)| LogRecord::Input(Time(100 + 1000 * i as u64), input));
-        inputs.chain(actions.into_iter().chain(verbs.map(issue)).map(LogRecord::Action)).collect()
+        inputs.chain(actions.into_iter().chain((0..).zip(verbs).map(issue)).map(LogRecord::Action)).collect()
     }
 
     fn written() -> Vec<u8> {

@@ -166,7 +166,7 @@ impl<'d, D: Device> ProbeBench<'d, D> {
             let what = "after three hours of the device's time its answers do not agree with one another";
             return Err(self.error(what, "profile it from a host with less else to do"));
         }
-        let issued = self.device.issue(Tag(0), Command { verb, at, place: Place::Nowhere });
+        let issued = self.device.issue(Tag(0), Command::new(verb, at, Place::Nowhere));
         match self.device.next(issued + LOST) {
             Some((end, _, outcome)) => Ok(TimedCommand { issued, end, done: outcome == Outcome::Ok }),
             None => Err(self.lost_command()),
@@ -187,7 +187,7 @@ impl<'d, D: Device> ProbeBench<'d, D> {
         let place = Place::Nowhere;
         let mut issued = self.device.now();
         for (tag, at) in at.iter().enumerate() {
-            issued = self.device.issue(Tag(tag as u32), Command { verb, at: *at, place });
+            issued = self.device.issue(Tag(tag as u32), Command::new(verb, *at, place));
         }
         self.commands += at.len() as u64;
         let mut replies = vec![TimedCommand { issued, end: issued, done: false }; at.len()];

@@ -14,7 +14,7 @@ use crate::plan::{LastFua, Rules};
 use crate::predict::Predictor;
 use crate::queue::{self, Queue};
 use crate::{Job, JobId, Jobs};
-use block::{Caps, Command, DiskId, Ending, Extent, FrameId, Op, Outcome, Place, RequestId, Tag, Time, Verb};
+use block::{Caps, Command, DiskId, Ending, Extent, FrameId, Mark, Op, Outcome, Place, RequestId, Tag, Time, Verb};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -118,6 +118,7 @@ impl<P: Predictor> Board<P> {
             || self.rules.bills
             || self.rules.divides
             || self.keeps_newcomers
+            || self.rules.marks_commands()
             || !self.paying.is_empty();
         !bounded && !told && self.queue.is_plain(&self.rules)
     }
@@ -417,7 +418,8 @@ impl<P: Predictor> Board<P> {
             Op::Flush => Verb::Flush,
         };
         let (spot, place) = (job.spot, Place::Request(job.request, job.done));
-        let command = Command { verb, at: job.rest(), place };
+        let mark = if PLAIN { Mark::Plain } else { self.rules.class(job.qos.class).mark };
+        let command = Command { verb, at: job.rest(), place, mark };
         self.launch::<PLAIN>(now, Errand::Job(id), command, spot, out);
     }
 
@@ -432,12 +434,11 @@ impl<P: Predictor> Board<P> {
         place: Place,
         out: &mut Vec<Action>,
     ) {
-        let known = match errand {
-            Errand::Job(id) => self.jobs.get(id).filter(|job| job.done == 0).map(|job| job.spot),
-            _ => None,
-        };
+        let job = if let Errand::Job(id) = errand { self.jobs.get(id) } else { None };
+        let known = job.filter(|job| job.done == 0).map(|job| job.spot);
+        let mark = job.map_or(Mark::Plain, |job| self.rules.class(job.qos.class).mark);
         let spot = known.unwrap_or_else(|| self.belief.spot(at));
-        let command = Command { verb, at, place };
+        let command = Command { verb, at, place, mark };
         if let Some(backlog) = &mut self.backlog {
             backlog.issue(&self.belief, now, &command, spot);
         }

@@ -7,7 +7,7 @@ use crate::policy::{Chosen, IopsClaim};
 use crate::shares::Claim;
 use crate::turns::ShareRules;
 use crate::value::Worth;
-use block::{BLOCK_BYTES, Span};
+use block::{BLOCK_BYTES, Mark, Span};
 use config::{Word, Words};
 use disk::Sheet;
 
@@ -210,6 +210,8 @@ pub struct ClassRule {
     pub iops: Option<IopsClaim>,
     /// What its requests are worth.
     pub worth: Worth,
+    /// What its commands ask of a drive that orders them.
+    pub mark: Mark,
 }
 
 impl ClassRule {
@@ -225,6 +227,7 @@ impl ClassRule {
         claim: None,
         iops: None,
         worth: Worth::USUAL,
+        mark: Mark::Plain,
     };
 }
 
@@ -278,6 +281,12 @@ impl Rules {
     #[must_use]
     pub(crate) fn weighs_schedules(&self) -> bool {
         self.preemption == Preemption::Lookahead
+    }
+
+    /// Whether the commands of any class ask for anything of a drive.
+    #[must_use]
+    pub(crate) fn marks_commands(&self) -> bool {
+        self.classes.iter().any(|class| class.mark != Mark::Plain)
     }
 
     /// What holds for a class.

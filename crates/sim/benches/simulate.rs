@@ -84,7 +84,7 @@ fn commands(criterion: &mut Criterion) {
         let mut sector = 0;
         let mut next = move || {
             sector = (sector + 0x9e37_79b9_7f4a) % blocks;
-            Command { verb: Verb::Read, at: Extent { start: Lbn(sector * 8), blocks: 8 }, place: Place::Nowhere }
+            Command::new(Verb::Read, Extent { start: Lbn(sector * 8), blocks: 8 }, Place::Nowhere)
         };
         let (mut drive, mut now) = (drive::Drive::new(&disk.sheet, &disk.truth, 1), Time::ZERO);
         group.bench_function(BenchmarkId::new("drive", name), |bencher| {

@@ -33,7 +33,7 @@ impl Oracle {
 /// A command that is only thought of.
 fn imagine_command(at: Extent, direction: Direction) -> Command {
     let verb = if direction.writes() { Verb::Write { fua: false } } else { Verb::Read };
-    Command { verb, at, place: Place::Nowhere }
+    Command::new(verb, at, Place::Nowhere)
 }
 
 impl Predictor for Oracle {
@@ -101,7 +101,7 @@ impl Predictor for Oracle {
         let verb = if direction.writes() { Verb::Write { fua: true } } else { Verb::Read };
         let mut shadow = self.shadow.borrow_mut();
         shadow.advance(now);
-        let (travel, wait) = shadow.approach(now, Command { verb, at, place: Place::Nowhere })?;
+        let (travel, wait) = shadow.approach(now, Command::new(verb, at, Place::Nowhere))?;
         let (layout, turn) = (&shadow.mechanics().layout, shadow.mechanics().rotation.period());
         let distance = shadow.track().cylinder.abs_diff(layout.locate(at.start).track.cylinder);
         Some(Approach { travel, wait, turn, distance, cylinders: layout.cylinders() })
@@ -119,7 +119,7 @@ impl Predictor for Oracle {
 
     fn follow_on(&self, now: Time, at: Extent) -> Span {
         let mut shadow = self.shadow.borrow().clone();
-        shadow.issue(now, Tag(0), Command { verb: Verb::Read, at, place: Place::Nowhere });
+        shadow.issue(now, Tag(0), Command::new(Verb::Read, at, Place::Nowhere));
         shadow.next().map_or(Span::ZERO, |end| end.since(now))
     }
 

@@ -59,7 +59,7 @@ pub fn replay(
             Op::Discard(what) => Verb::Discard(what),
             Op::Flush => Verb::Flush,
         };
-        drive.issue(now, Tag(0), Command { verb, at, place: Place::Nowhere });
+        drive.issue(now, Tag(0), Command::new(verb, at, Place::Nowhere));
         let (end, _, outcome, parts) = drive.complete();
         if outcome != Outcome::Ok {
             return Err(i);

@@ -65,7 +65,7 @@ fn responses(plan: &DrivePlan, load: &[trace::TraceRecord], queue: usize, gaps: 
         };
         while inside < queue && issued < arrived {
             let verb = if load[issued].op == block::Op::Read { Verb::Read } else { Verb::Write { fua: false } };
-            let command = Command { verb, at: load[issued].at, place: Place::Nowhere };
+            let command = Command::new(verb, load[issued].at, Place::Nowhere);
             drive.issue(now, Tag(issued as u32), command);
             (inside, issued) = (inside + 1, issued + 1);
         }

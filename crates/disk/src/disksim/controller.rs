@@ -105,7 +105,7 @@ fn queue(disk: &Params, ignored: &mut Vec<Ignored>, warnings: &mut Vec<String>) 
         let others = SCHEDULING.iter().filter_map(|name| Some(scheduler.ignored_param(scheduler.find(name)?)));
         ignored.extend(others.map(|it| Ignored { neutral: it.neutral || depth == 1, ..it }));
     }
-    Ok(Queue { depth, order, age_limit: Queue::AGELESS, frees_at, weighs: u16::MAX })
+    Ok(Queue { depth, order, age_limit: Queue::AGELESS, frees_at, ..Queue::default() })
 }
 
 fn overheads(disk: &Params, fast: bool) -> Result<Overheads, BadInput> {

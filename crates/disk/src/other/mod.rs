@@ -127,7 +127,7 @@ fn inner(root: &Section, key: &Key<String>, folder: &Path) -> Result<Drive, BadI
 
 impl Kind {
     /// The disk, or each of the two disks, that it is made of.
-    fn drive(&mut self) -> Option<&mut Drive> {
+    pub(crate) fn drive(&mut self) -> Option<&mut Drive> {
         match self {
             Kind::Mirror(drive) | Kind::Dual(drive) => Some(drive),
             Kind::Smr(smr) => Some(&mut smr.drive),

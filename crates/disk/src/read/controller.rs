@@ -1,9 +1,10 @@
 //! `[access]`, `[overhead]`, `[cache]`, `[queue]` and `[truth]` of a drive file.
 
 use crate::{
-    Access, After, Ahead, Bus, Cache, Disconnect, Drain, FreesAt, Large, Overheads, Queue, Truth, Turn, Whole,
+    Access, After, Ahead, Bus, Cache, Disconnect, Drain, DurationLimit, FreesAt, Large, LimitPolicy, Overheads, Queue,
+    Truth, Turn, Whole,
 };
-use block::{BadInput, Span};
+use block::{BadInput, Span, units};
 use config::{Key, Section, Word, Words};
 
 /// Sizes of the buffer memory at most, in blocks.
@@ -158,6 +159,15 @@ config::keys! {
     FREES: FreesAt = word("frees_at").usually("medium");
     /// How many of the oldest that wait are weighed against one another.
     WEIGHS: u32 = within("weighs", 1, 65_535).else_told("all of them");
+    /// Whether commands of high priority go before all but what waited longer than `age_limit`: NCQ PRIO of ACS-5, whose effect
+    /// is left to the drive. Requests have it by `high_priority` of their class.
+    HIGH_PRIORITY: bool = bool("high_priority").usually("false");
+    /// Command duration limits that the drive keeps (ACS-5 and SPC-6), the first of which is number 1, at most seven: each
+    /// `inactive TIME`, until it begins to serve a command, or `duration TIME`, until that completes, or both, and what becomes of one
+    /// that still waits then: `late`, it is served as soon as possible (policy 0x0, where nothing is said); `unavailable`, it completes
+    /// without its data (0xD: ENODATA); `abort`, it fails (0xF: ETIME). A command goes before others once it could otherwise be late.
+    /// Requests have one by `duration_limit` of their class. A time of 0 is none.
+    LIMITS: Vec<String> = texts("limits");
 }
 
 config::keys! {
@@ -219,6 +229,14 @@ impl Words for Drain {
         Word::new("soonest", Drain::Soonest, "what the arm can begin soonest, of the oldest"),
         Word::new("all-soonest", Drain::AllSoonest, "the same, all before anything else is served from the medium"),
         Word::new("in-order", Drain::InOrder, "as they came, all before anything else is served from the medium"),
+    ];
+}
+
+impl Words for LimitPolicy {
+    const WORDS: &'static [Word<LimitPolicy>] = &[
+        Word::new("late", LimitPolicy::Late, "it is served as soon as possible"),
+        Word::new("unavailable", LimitPolicy::Unavailable, "it completes without its data"),
+        Word::new("abort", LimitPolicy::Abort, "it fails"),
     ];
 }
 
@@ -333,6 +351,42 @@ pub(super) fn cache(section: Option<Section>) -> Result<Cache, BadInput> {
     Ok(cache)
 }
 
+/// A limit as a file says it: `inactive 50ms abort`.
+fn limit(text: &str) -> Result<DurationLimit, String> {
+    let mut limit = DurationLimit::default();
+    let mut words = text.split_whitespace();
+    while let Some(word) = words.next() {
+        if let Some(policy) = LimitPolicy::WORDS.iter().find(|it| it.name == word) {
+            limit.policy = policy.value;
+            continue;
+        }
+        let place = match word {
+            "inactive" => &mut limit.inactive,
+            "duration" => &mut limit.duration,
+            _ => return Err(format!("'{word}' in '{text}'")),
+        };
+        *place = units::span(words.next().unwrap_or_default())?;
+    }
+    Ok(limit)
+}
+
+/// The limits that the drive keeps.
+fn limits(section: &Section) -> Result<[Option<DurationLimit>; DurationLimit::MOST], BadInput> {
+    let mut limits = [None; DurationLimit::MOST];
+    let texts = section.get(&LIMITS)?.unwrap_or_default();
+    let wrong = |what| {
+        let mend = "give up to seven such as \"inactive 50ms\" or \"duration 100ms abort\"; the last word is late, unavailable or abort";
+        section.error(LIMITS.name(), what, mend)
+    };
+    if texts.len() > limits.len() {
+        return Err(wrong(format!("{} limits", texts.len())));
+    }
+    for (place, text) in limits.iter_mut().zip(&texts) {
+        *place = Some(limit(text).map_err(wrong)?);
+    }
+    Ok(limits)
+}
+
 /// The queue in the drive.
 pub(super) fn queue(section: Option<Section>) -> Result<Queue, BadInput> {
     let Some(section) = section else { return Ok(Queue::default()) };
@@ -343,6 +397,8 @@ pub(super) fn queue(section: Option<Section>) -> Result<Queue, BadInput> {
         age_limit: section.get(&AGE_LIMIT)?.unwrap_or(order.age_limit()),
         frees_at: section.value(&FREES)?,
         weighs: section.get(&WEIGHS)?.map_or(u16::MAX, |weighs| weighs as u16),
+        high_priority: section.value(&HIGH_PRIORITY)?,
+        limits: limits(&section)?,
     };
     section.close()?;
     Ok(queue)

@@ -68,7 +68,7 @@ impl Shingled {
     /// The disk does something from when it is free; what that took.
     fn ask(&mut self, verb: Verb, start: u64, blocks: u64) -> Parts {
         let at = Extent { start: Lbn(start), blocks: blocks as u32 };
-        self.drive.issue(self.free, Tag(0), Command { verb, at, place: Place::Nowhere });
+        self.drive.issue(self.free, Tag(0), Command::new(verb, at, Place::Nowhere));
         let (end, _, _, parts) = self.drive.complete();
         self.free = end;
         parts

@@ -24,7 +24,7 @@ struct OnItsWay {
 
 /// A read that has just been given to a drive, and when its data go over the bus: last, but for its completion.
 fn give(drive: &mut Drive, now: Time, at: Extent) -> OnItsWay {
-    drive.issue(now, Tag(0), Command { verb: Verb::Read, at, place: Place::Nowhere });
+    drive.issue(now, Tag(0), Command::new(Verb::Read, at, Place::Nowhere));
     let end = Time(drive.next().expect("it ends").0 - drive.overheads.done.read.0);
     OnItsWay {
         at,

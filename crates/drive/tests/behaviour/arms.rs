@@ -18,7 +18,7 @@ fn random(machine: &mut dyn Machine, depth: u32) -> f64 {
 }
 
 fn issue(machine: &mut dyn Machine, now: Time, tag: u32, verb: Verb, start: u64, blocks: u32) {
-    machine.issue(now, Tag(tag), Command { verb, at: Extent::new(start, blocks), place: Place::Nowhere });
+    machine.issue(now, Tag(tag), Command::new(verb, Extent::new(start, blocks), Place::Nowhere));
 }
 
 fn complete(machine: &mut dyn Machine) -> (Time, Tag) {

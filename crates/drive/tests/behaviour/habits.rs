@@ -17,7 +17,7 @@ fn drive(change: impl FnOnce(&mut Sheet)) -> Drive {
 
 fn issue(drive: &mut Drive, now: Time, tag: u32, verb: Verb, start: u64, blocks: u32) {
     let at = Extent::new(start, blocks);
-    drive.issue(now, Tag(tag), Command { verb, at, place: Place::Nowhere });
+    drive.issue(now, Tag(tag), Command::new(verb, at, Place::Nowhere));
 }
 
 /// Tags and times of the next `n` completions.

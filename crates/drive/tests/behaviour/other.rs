@@ -16,7 +16,7 @@ fn other(name: &str) -> Other {
 }
 
 fn command(verb: Verb, start: u64, blocks: u32) -> Command {
-    Command { verb, at: Extent::new(start, blocks), place: Place::Nowhere }
+    Command::new(verb, Extent::new(start, blocks), Place::Nowhere)
 }
 
 /// Gives a device nothing else to do than this.

@@ -2,8 +2,9 @@
 
 use crate::random::check;
 use crate::rig::{ALL_ON, Dice, FUA, Features, WRITE};
-use block::{Command, Extent, Outcome, Place, Span, Tag, Time, Verb};
-use disk::{Queue, Sheet, Truth, catalogue};
+use block::errno::{ENODATA, ETIME};
+use block::{Command, Extent, Mark, Outcome, Place, Span, Tag, Time, Verb};
+use disk::{DurationLimit, LimitPolicy, Queue, Sheet, Truth, catalogue};
 use drive::{Drive, Parts};
 use proptest::prelude::*;
 
@@ -22,7 +23,7 @@ fn random_reads(name: &str, depth: u16, count: u32) -> (f64, f64) {
     let mut issued = vec![Time::ZERO; usize::from(depth)];
     let mut issue = |drive: &mut Drive, now: Time, tag: Tag| {
         let at = Extent::new(dice.below(sheet.mechanics.layout.blocks() / 8 - 1) * 8, 8);
-        drive.issue(now, tag, Command { verb: Verb::Read, at, place: Place::Nowhere });
+        drive.issue(now, tag, Command::new(Verb::Read, at, Place::Nowhere));
     };
     for tag in 0..u32::from(depth) {
         issue(&mut drive, Time::ZERO, Tag(tag));
@@ -89,7 +90,7 @@ fn whatever_is_queued_completes_once_and_every_moment_is_accounted_for_once() {
             let verb = [Verb::Read, Verb::Read, WRITE, FUA, Verb::Flush][*verb as usize];
             let last = sheet.mechanics.layout.blocks() - u64::from(*blocks);
             let at = Extent::new((share * last as f64) as u64, *blocks);
-            drive.issue(now, Tag(tag), Command { verb, at, place: Place::Nowhere });
+            drive.issue(now, Tag(tag), Command::new(verb, at, Place::Nowhere));
         }
         while drive.next().is_some() {
             now = now.max(finish(&mut drive, &mut free, &issued)?);
@@ -110,9 +111,68 @@ fn a_flush_in_the_queue_waits_for_what_came_before_it_and_holds_back_what_comes_
     let commands = [Verb::Read, FUA, FUA, Verb::Flush, Verb::Read, Verb::Read];
     for (tag, verb) in commands.into_iter().enumerate() {
         let at = Extent::new(dice.below(sheet.mechanics.layout.blocks() / 8 - 1) * 8, 8);
-        drive.issue(Time::ZERO, Tag(tag as u32), Command { verb, at, place: Place::Nowhere });
+        drive.issue(Time::ZERO, Tag(tag as u32), Command::new(verb, at, Place::Nowhere));
     }
     let order: Vec<u32> = commands.iter().map(|_| drive.complete().1.0).collect();
     let place = |tag: u32| order.iter().position(|it| *it == tag);
     assert!((0..3).all(|tag| place(tag) < place(3)) && (4..6).all(|tag| place(tag) > place(3)), "{order:?}");
+}
+
+#[test]
+fn what_waits_past_its_limit_comes_back_at_that_moment_as_its_policy_says() {
+    let sheet = catalogue::find("nl20").unwrap().sheet;
+    let limit = |inactive: u64, policy| Some(DurationLimit { inactive: Span(inactive), duration: Span::ZERO, policy });
+    let mut limits = [None; DurationLimit::MOST];
+    limits[0] = limit(6_000_000, LimitPolicy::Abort);
+    limits[1] = limit(5_000_000, LimitPolicy::Unavailable);
+    limits[6] = limit(4_000_000, LimitPolicy::Late);
+    let queue = Queue { depth: 32, limits, ..sheet.queue };
+    let mut drive = Drive::new(&Sheet { queue, ..sheet.clone() }, &Truth::default(), 1);
+    let mut dice = Dice(4);
+    let marks =
+        [Mark::Plain, Mark::Limit(1), Mark::Limit(2), Mark::Limit(7), Mark::Limit(1), Mark::Limit(3), Mark::High];
+    for (tag, mark) in (0..28).zip(marks.into_iter().cycle()) {
+        let at = Extent::new(dice.below(sheet.mechanics.layout.blocks() / 8 - 1) * 8, 8);
+        drive.issue(Time::ZERO, Tag(tag), Command { mark, ..Command::new(Verb::Read, at, Place::Nowhere) });
+    }
+    let mut outcomes = std::collections::BTreeMap::new();
+    for _ in 0..28 {
+        let (end, tag, outcome, parts) = drive.complete();
+        let expected = match marks[tag.0 as usize % marks.len()] {
+            Mark::Limit(1) => (Time(6_000_000), Outcome::Failed(ETIME)),
+            Mark::Limit(2) => (Time(5_000_000), Outcome::Failed(ENODATA)),
+            _ => (end, Outcome::Ok),
+        };
+        assert!(outcome == Outcome::Ok || (end, outcome) == expected, "{end:?} {outcome:?}, not {expected:?}");
+        assert_eq!(parts.total(), end.since(Time::ZERO));
+        *outcomes.entry(format!("{outcome:?}")).or_insert(0) += 1;
+    }
+    assert!(drive.is_idle());
+    // An access takes some 8 ms: all but the one or two that are served at once.
+    assert!(outcomes["Failed(62)"] >= 6 && outcomes["Failed(61)"] >= 3, "{outcomes:?}");
+}
+
+#[test]
+fn whoever_has_waited_too_long_goes_before_any_mark() {
+    let sheet = catalogue::find("nl20").unwrap().sheet;
+    let queue = Queue { depth: 32, high_priority: true, age_limit: Span(100_000_000), ..sheet.queue };
+    let mut drive = Drive::new(&Sheet { queue, ..sheet.clone() }, &Truth::default(), 1);
+    let mut dice = Dice(5);
+    let mut issue = |drive: &mut Drive, now: Time, tag: Tag, mark| {
+        let at = Extent::new(dice.below(sheet.mechanics.layout.blocks() / 8 - 1) * 8, 8);
+        drive.issue(now, tag, Command { mark, ..Command::new(Verb::Read, at, Place::Nowhere) });
+    };
+    for tag in 0..4 {
+        issue(&mut drive, Time::ZERO, Tag(tag), if tag == 3 { Mark::Plain } else { Mark::High });
+    }
+    // There is always one of high priority.
+    for done in 0..40 {
+        let (end, tag, ..) = drive.complete();
+        if tag == Tag(3) {
+            assert!((100.0..160.0).contains(&end.since(Time::ZERO).as_ms()) && done > 4, "{end:?}");
+            return;
+        }
+        issue(&mut drive, end, tag, Mark::High);
+    }
+    panic!("it starves");
 }

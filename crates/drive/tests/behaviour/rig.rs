@@ -55,7 +55,7 @@ impl Rig {
 
     pub fn command(&mut self, verb: Verb, at: Extent) -> Done {
         let now = self.now;
-        self.drive.issue(now, Tag(3), Command { verb, at, place: Place::Nowhere });
+        self.drive.issue(now, Tag(3), Command::new(verb, at, Place::Nowhere));
         let announced = self.drive.next();
         let (end, tag, outcome, parts) = self.drive.finish().expect("one command at a time");
         assert_eq!((announced, tag, self.drive.next()), (Some(end), Tag(3), None));

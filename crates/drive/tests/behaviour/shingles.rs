@@ -27,7 +27,7 @@ impl Host {
     /// What a command takes that comes when the last one has ended.
     fn ask(&mut self, verb: Verb, start: u64, blocks: u32) -> Span {
         let began = self.now;
-        self.machine.issue(began, Tag(0), Command { verb, at: Extent::new(start, blocks), place: Place::Nowhere });
+        self.machine.issue(began, Tag(0), Command::new(verb, Extent::new(start, blocks), Place::Nowhere));
         let (end, _, outcome, parts) = self.machine.finish().expect("it tells at once");
         assert_eq!((outcome, parts.total()), (Outcome::Ok, end.since(began)));
         self.now = end;

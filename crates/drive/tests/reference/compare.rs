@@ -47,14 +47,14 @@ struct Pair<'a> {
 
 impl Pair<'_> {
     fn issue(&mut self, now: u64, step: usize) {
-        let Step { verb, at, .. } = self.scene.steps[step];
-        let command = Command { verb, at, place: Place::Nowhere };
+        let Step { verb, at, mark, .. } = self.scene.steps[step];
+        let command = Command { verb, at, place: Place::Nowhere, mark };
         // What the drive has decided by now the reference decides too, though by its rounding it were a moment later.
         let soon = self.drive.next().is_some_and(|at| at.0 <= now + 2 * ROUNDING);
         while !soon && self.reference.next().is_some_and(|at| at <= now + ROUNDING) {
             self.reference.happen();
         }
-        self.reference.issue(now, step as u32, verb, at);
+        self.reference.issue(now, step as u32, command);
         self.drive.issue(Time(now), Tag(step as u32), command);
         self.inside.push((step, now));
     }
@@ -66,7 +66,7 @@ impl Pair<'_> {
 
     fn finish(&mut self) -> Result<Option<u64>, Difference> {
         let done = finish(&mut self.drive);
-        let Some((end, tag, _, parts)) = done else { return Ok(None) };
+        let Some((end, tag, outcome, parts)) = done else { return Ok(None) };
         let i = self.inside.iter().position(|(step, _)| *step == tag.0 as usize).expect("it was issued");
         let (step, issued) = self.inside.remove(i);
         let differs = |what: String| Err(Difference { step, what, ties: Ties::default() });
@@ -92,6 +92,9 @@ impl Pair<'_> {
             let late = end.0 as i64 - answer.end as i64;
             let (ours, theirs) = (answer.end - issued, end.0 - issued);
             return differs(format!("the drive took {theirs} ns, the reference {ours} (drive {late:+} ns); {parts:?}"));
+        }
+        if (outcome == Outcome::Ok) == self.reference.given_up.contains(&tag.0) {
+            return differs(format!("the drive ended it with {outcome:?}"));
         }
         if parts.total().0 != end.0 - issued {
             return differs(format!("parts do not add up to {}: {parts:?}", end.0 - issued));
@@ -177,8 +180,8 @@ pub fn report(scene: &Scene, found: &Difference) -> String {
     let mut text = format!("command {} of scene HALFTURN_SEED={}: {what}\n", found.step, scene.seed);
     text += &format!("{:#?}\n", Short(&least));
     for (i, step) in least.steps.iter().enumerate() {
-        let Step { pause, verb, at } = step;
-        text += &format!("{i:4}: after {pause:9} ns {verb:?} {} +{}\n", at.start.0, at.blocks);
+        let Step { pause, verb, at, mark } = step;
+        text += &format!("{i:4}: after {pause:9} ns {verb:?} {} +{} {mark:?}\n", at.start.0, at.blocks);
     }
     text
 }

@@ -3,8 +3,8 @@
 use crate::dice::Dice;
 use block::Span;
 use disk::{
-    Access, After, Ahead, Bus, Cache, Confidence, Disconnect, Drain, DrivePlan, FreesAt, LayoutPlan, Order, Overheads,
-    Parity, Queue, SeekCurve, Sparing, Switches, Truth, Turn, Whole, ZonePlan,
+    Access, After, Ahead, Bus, Cache, Confidence, Disconnect, Drain, DrivePlan, DurationLimit, FreesAt, LayoutPlan,
+    LimitPolicy, Order, Overheads, Parity, Queue, SeekCurve, Sparing, Switches, Truth, Turn, Whole, ZonePlan,
 };
 
 /// What of a drive is switched on; each has all that those before it have.
@@ -22,6 +22,8 @@ pub enum Level {
     Writes,
     /// Several commands in the drive.
     Queued,
+    /// Commands that ask to be served before others; the only level that has them.
+    Marked,
     /// What drives imported from elsewhere do, and a spindle off its rate.
     Imported,
 }
@@ -47,7 +49,23 @@ pub fn drive(dice: &mut Dice, level: Level) -> DrivePlan {
     let drawn = u64::from(plan.layout.heads) + plan.queue.age_limit.0 / 1000;
     plan.cache.merges_sectors = plan.layout.sector_blocks > 1 && drawn.is_multiple_of(3);
     plan.queue.weighs = if drawn.is_multiple_of(5) { 1 + (drawn / 5 % 6) as u16 } else { u16::MAX };
-    if level >= Level::Imported { imported(dice, plan) } else { plan }
+    let plan = if level >= Level::Imported { imported(dice, plan) } else { plan };
+    if level == Level::Marked { marked(dice, plan) } else { plan }
+}
+
+/// A drive that heeds marks, and has several commands to choose from. It takes blocks in their order: which one a head that comes at the
+/// end of another catches first is a matter of roundings, in one of 3,000 scenes of so many commands.
+fn marked(dice: &mut Dice, plan: DrivePlan) -> DrivePlan {
+    let mut limits = [None; DurationLimit::MOST];
+    let policies = [LimitPolicy::Late, LimitPolicy::Unavailable, LimitPolicy::Abort];
+    for limit in limits.iter_mut().take(dice.from(0, 7) as usize) {
+        let span = |dice: &mut Dice| if dice.percent(60) { us(dice, 1, 200_000) } else { Span::ZERO };
+        *limit = Some(DurationLimit { inactive: span(dice), duration: span(dice), policy: dice.one_of(&policies) });
+    }
+    let high_priority = dice.percent(60);
+    let depth = dice.one_of(&[2, 4, 8, 16, 32]);
+    let access = Access::default();
+    DrivePlan { access, queue: Queue { depth, high_priority, limits, ..plan.queue }, ..plan }
 }
 
 /// The habits that files of other simulators have. Left out, since the two still differ in one of 2,000 scenes: `free` beside

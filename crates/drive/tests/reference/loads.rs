@@ -2,7 +2,7 @@
 
 use crate::dice::Dice;
 use crate::kinds::{Level, drive};
-use block::{Extent, Verb};
+use block::{Extent, Mark, Verb};
 use disk::DrivePlan;
 
 #[derive(Clone, Copy, Debug)]
@@ -11,6 +11,7 @@ pub struct Step {
     pub pause: u64,
     pub verb: Verb,
     pub at: Extent,
+    pub mark: Mark,
 }
 
 #[derive(Clone, Debug)]
@@ -54,7 +55,10 @@ pub fn scene(seed: u64, level: Level) -> Scene {
         align: dice.one_of(&[1, 1, 8]),
     };
     let count = dice.one_of(&[4, 12, 30, 60, 120, 200]);
-    let steps = load(&mut dice, &habits, blocks, &plan, count);
+    let mut steps = load(&mut dice, &habits, blocks, &plan, count);
+    if level == Level::Marked {
+        mark(&mut dice, &mut steps);
+    }
     Scene { seed, plan, depth, steps }
 }
 
@@ -91,7 +95,17 @@ fn load(dice: &mut Dice, habits: &Habits, blocks: u64, plan: &DrivePlan, count: 
             _ => Verb::Read,
         };
         let pause = if dice.percent(habits.pauses) { dice.below(habits.longest) } else { 0 };
-        steps.push(Step { pause, verb, at: Extent::new(start, size as u32) });
+        steps.push(Step { pause, verb, at: Extent::new(start, size as u32), mark: Mark::Plain });
     }
     steps
+}
+
+/// Some of the commands ask for something, flushes and seeks nothing.
+fn mark(dice: &mut Dice, steps: &mut [Step]) {
+    let (share, kinds) = (dice.one_of(&[5, 30, 100]), dice.one_of(&[1, 2, 8]));
+    for step in steps.iter_mut().filter(|step| step.verb.transfers()) {
+        if dice.percent(share) {
+            step.mark = Mark::from_code(dice.from(1, kinds) as u8).unwrap_or_default();
+        }
+    }
 }

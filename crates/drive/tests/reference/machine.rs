@@ -67,6 +67,10 @@ pub struct Machine {
     /// Commands whose end is known, and those that wait.
     pub flying: Vec<(u32, Answer)>,
     pub waiting: Vec<Waiting>,
+    /// Commands that were given up as their limits say.
+    pub given_up: Vec<u32>,
+    /// The longest way to a block, where that is asked.
+    pub longest: u64,
     /// Whether the command that is being begun waited for the drive's own writes alone.
     pub waits_for_writes: bool,
     /// How many commands began, and when the last of them did.
@@ -119,6 +123,8 @@ impl Machine {
             rules: plan.queue,
             flying: Vec::new(),
             waiting: Vec::new(),
+            given_up: Vec::new(),
+            longest: if plan.queue.heeds_marks() { medium.longest_access() } else { 0 },
             waits_for_writes: false,
             begun: 0,
             turn: 0,

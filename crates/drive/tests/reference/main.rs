@@ -13,6 +13,7 @@ mod kinds;
 mod laws;
 mod loads;
 mod machine;
+mod marks;
 mod medium;
 mod places;
 mod queue;
@@ -103,6 +104,11 @@ fn the_write_buffer_agrees() {
 #[test]
 fn the_habits_of_imported_drives_agree() {
     agree(Level::Imported, 2000);
+}
+
+#[test]
+fn commands_that_ask_to_go_first_agree() {
+    agree(Level::Marked, 2000);
 }
 
 #[test]

@@ -78,6 +78,15 @@ impl Medium {
         curve(own.unwrap_or(&self.plan.seek), distance.min(self.cylinders - 1))
     }
 
+    /// The longest move there is, to read or to write, and a turn.
+    pub fn longest_access(&self) -> u64 {
+        let switches = &self.plan.switches;
+        let seek = |distance| self.seek(distance, false).max(self.seek(distance, true));
+        let moves = (0..self.cylinders).map(seek).max().unwrap_or(0);
+        let turn = (60e9 / self.plan.rpm).round() as u64;
+        moves.max(switches.head.0).max(switches.head_write.0) + switches.write_settle.0 + turn
+    }
+
     /// The time of a move to a random access: heads are switched while the arm moves; a write settles where anything moved.
     pub fn stroke(&self, head: &Head, to: &Place, write: bool) -> u64 {
         let switches = &self.plan.switches;

@@ -5,7 +5,7 @@
 use crate::compare::ROUNDING;
 use crate::machine::{Answer, Machine, Ties};
 use crate::segments::Found;
-use block::{Extent, Verb};
+use block::{Command, Extent, Mark, Verb};
 use disk::{After, Drain, FreesAt, Turn};
 
 #[derive(Clone, Copy, Debug)]
@@ -14,6 +14,7 @@ pub struct Waiting {
     pub verb: Verb,
     pub at: Extent,
     pub issued: u64,
+    pub mark: Mark,
     /// Commands that had begun when it came, and whether one of them had the arm.
     before: u64,
     behind: bool,
@@ -28,13 +29,13 @@ enum Next {
 }
 
 impl Machine {
-    pub fn issue(&mut self, now: u64, tag: u32, verb: Verb, at: Extent) {
+    pub fn issue(&mut self, now: u64, tag: u32, Command { verb, at, mark, .. }: Command) {
         self.advance(now);
         let writing = self.back.is_some() || !self.dirty.is_empty();
         // A command that is complete for the host keeps nobody waiting, though the arm be still at it.
         let alone = self.flying.is_empty() && self.waiting.is_empty();
         let behind = !alone && !self.is_over(self.held, now);
-        let waiting = Waiting { tag, verb, at, issued: now, before: self.begun, behind, writing };
+        let waiting = Waiting { tag, verb, at, issued: now, mark, before: self.begun, behind, writing };
         if self.rules.depth == 1 {
             self.start(now, waiting);
             return;
@@ -45,13 +46,14 @@ impl Machine {
             self.start(now, waiting);
         } else {
             // What it replaces need not be written, unless something before it wants it on the medium.
-            if verb.writes() && !self.is_buffered(&waiting) && self.waiting.is_empty() {
+            let sure = crate::marks::given_up(&self.rules, &waiting).is_none();
+            if verb.writes() && sure && !self.is_buffered(&waiting) && self.waiting.is_empty() {
                 self.supersede(at.start.0, at.end().0);
             }
             self.waiting.push(waiting);
             self.decide(now);
         }
-        self.decision = self.next_decision(now);
+        self.decision = self.next_of_all(now);
     }
 
     /// When something is decided next.
@@ -125,6 +127,9 @@ impl Machine {
     pub fn decide(&mut self, now: u64) {
         loop {
             self.start_ready(now);
+            if (self.waiting.is_empty() || !self.arm_is_free(now)) && self.give_up_late(now) {
+                continue;
+            }
             if self.waiting.is_empty() || !self.arm_is_free(now) {
                 break;
             }
@@ -137,10 +142,16 @@ impl Machine {
                     self.stop_read_ahead(now);
                     self.start_write_back(now);
                 }
+                None if self.give_up_late(now) => {}
                 None => break,
             }
         }
-        self.decision = self.next_decision(now);
+        self.decision = self.next_of_all(now);
+    }
+
+    fn next_of_all(&self, now: u64) -> Option<u64> {
+        let given_up = self.waiting.iter().filter_map(|it| crate::marks::given_up(&self.rules, it)).min();
+        self.next_decision(now).into_iter().chain(given_up).min()
     }
 
     /// What waits and needs no arm starts, in order of arrival; what came after a flush waits for it.
@@ -167,7 +178,7 @@ impl Machine {
         self.is_over(self.held, now) && self.back.is_none()
     }
 
-    fn is_buffered(&self, it: &Waiting) -> bool {
+    pub fn is_buffered(&self, it: &Waiting) -> bool {
         it.verb == (Verb::Write { fua: false }) && it.at.blocks <= self.cache.write_buffer
     }
 
@@ -242,6 +253,9 @@ impl Machine {
         let soonest = self.rules.order == Turn::Soonest;
         let writer =
             self.waiting[..flush].iter().position(|it| self.is_buffered(it)).filter(|_| room_wanted && !soonest);
+        if let Some(i) = self.marked_first(now, &self.waiting[..flush]) {
+            return Some(Next::Command(i));
+        }
         let mut best = (room_wanted && soonest).then(|| (self.cost_of_write_back(now), Next::WriteBack));
         let mut weighed = 0;
         for (i, it) in self.waiting[..flush].iter().enumerate() {
@@ -275,7 +289,7 @@ impl Machine {
 
     /// How many blocks a command at `start` is from being next, in the order of the queue; those of another turn come after all of
     /// this one.
-    fn distance(&self, order: Turn, start: u64) -> u64 {
+    pub fn distance(&self, order: Turn, start: u64) -> u64 {
         let (from, end) = self.served;
         let away = start.abs_diff(from);
         match order {
@@ -296,7 +310,7 @@ impl Machine {
 
     /// How long a waiting command would take to its first sector or, where sectors are taken in any order, without those that
     /// pass and the moves between them.
-    fn cost(&self, now: u64, it: &Waiting) -> u64 {
+    pub fn cost(&self, now: u64, it: &Waiting) -> u64 {
         let class = match it.verb {
             Verb::Seek | Verb::Flush | Verb::Discard(_) => return 0,
             // The arm is on its way there.

@@ -244,7 +244,7 @@ mod tests {
         let at = Extent { start: Lbn(7), blocks: 8 };
         let mut step = Step {
             request: None,
-            command: Command { verb: Verb::Read, at, place: Place::Nowhere },
+            command: Command::new(Verb::Read, at, Place::Nowhere),
             issued: Time(from * US),
             ended: Time(to * US),
             parts: Default::default(),

@@ -73,7 +73,7 @@ mod tests {
     /// A read of 8 blocks of a request, from then to then in ms; the last ms of it is transfer.
     fn step(request: u32, done: u32, from: u64, to: u64) -> Step {
         let place = Place::Request(RequestId(request), done);
-        let command = Command { verb: Verb::Read, at: Extent::new(8 * u64::from(done), 8), place };
+        let command = Command::new(Verb::Read, Extent::new(8 * u64::from(done), 8), place);
         let [issued, ended] = [from, to].map(|ms| Time(ms * 1_000_000));
         let mut step = Step { request: None, command, issued, ended, parts: Default::default(), own_until: issued };
         step.parts.transfer = Span::from_ms(1.0);

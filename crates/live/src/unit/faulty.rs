@@ -440,7 +440,7 @@ mod tests {
         fn issue(&mut self, tag: u32, verb: Verb, at: Extent, byte: u8) -> Slice {
             let memory = Faulty::memory(at.blocks.max(1).into());
             memory.buffer.put(0, &vec![byte; memory.bytes]);
-            let command = Command { verb, at, place: Place::Nowhere };
+            let command = Command::new(verb, at, Place::Nowhere);
             self.device.issue(Time(10), Tag(tag), &command, Some(memory.clone()), &mut self.host).expect("issued");
             memory
         }
@@ -472,7 +472,7 @@ mod tests {
         assert_eq!(bench.next(10), Some((0, Outcome::Ok)), "it is another part");
         bench.device.passed[1] = Some(Passed {
             issued: Time(0),
-            command: Command { verb: Verb::Read, at: Extent::new(64, 1), place: Place::Nowhere },
+            command: Command::new(Verb::Read, Extent::new(64, 1), Place::Nowhere),
             fails: false,
             cut: None,
             mark: 0,

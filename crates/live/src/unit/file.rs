@@ -280,7 +280,7 @@ mod tests {
     /// A command on a file, carried out.
     fn done(file: &mut ServedFile, verb: Verb, at: Extent, memory: &Slice) -> Outcome {
         let mut host = Host::new(Clock::new(1.0), load::experiment::IoBackend::Auto).expect("a host");
-        let command = Command { verb, at, place: Place::Nowhere };
+        let command = Command::new(verb, at, Place::Nowhere);
         file.issue(Time::ZERO, Tag(0), &command, Some(memory.clone()), &mut host).expect("issued");
         loop {
             if let Some(done) = file.next_completion(Time::ZERO) {

@@ -309,7 +309,7 @@ fn expand(document: &Document, path: &Path) -> Result<Vec<(Case, Document)>, Bad
 /// The keys whose lists are values, and no sweeps. A list of times is a sweep.
 fn lists() -> Vec<&'static str> {
     let keys = changeable().iter().flat_map(|table| &table.keys);
-    let numbers = keys.filter(|about| matches!(about.takes, Takes::Numbers)).map(|about| about.name);
+    let numbers = keys.filter(|about| matches!(about.takes, Takes::Numbers | Takes::Texts)).map(|about| about.name);
     let keys = tables().into_iter().flat_map(|table| table.keys);
     numbers.chain(keys.filter(|about| matches!(about.takes, Takes::Texts)).map(|about| about.name)).collect()
 }
@@ -364,6 +364,9 @@ fn experiment(document: &Document, path: &Path, varied: &Varied) -> Result<Exper
         }
     }
     let array = array::read(&root, counted, members, &workloads, varied)?;
+    if array.is_some() {
+        service::check_array(&root, &drive, &scheduler.rules)?;
+    }
     if array.as_ref().is_some_and(|array| !array.members.is_empty()) && !scheduler.believes_each_sheet() {
         let what = "the disks of the array are unlike one another, and what is believed is of one of them";
         let mend = "take `profile` and what is learned before the run out of [scheduler], or give all disks one model";

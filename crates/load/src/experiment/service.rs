@@ -5,8 +5,9 @@ use super::asker::Asker;
 use super::varied::{Scope, Varied};
 use super::workload::CRITICALITIES;
 use super::{DriveChoice, dmclock, share, value};
-use block::{BadInput, Span};
+use block::{BadInput, Mark, Span};
 use config::{Key, Section, Word, Words};
+use disk::LimitPolicy;
 use sched::Limits;
 use sched::plan::{Budget, ClassRule, LastFua, Plan, PreemptAt, Preemption, Prefetch, Rules, Short, Split, WriteChunk};
 use sched::planner::Wish;
@@ -127,6 +128,12 @@ config::keys! {
     P99: Span = span("p99");
     /// How often a failed command is given to the drive again before its request fails; flushes never are.
     RETRIES: u32 = within("retries", 0, 100).usually("0");
+    /// Whether its commands have NCQ high priority, in a drive that heeds it: `high_priority` of the drive's `[queue]`. Of use with
+    /// several commands in the drive. A file or a disk that is served is not told.
+    HIGH_PRIORITY: bool = bool("high_priority").usually("false");
+    /// The number of the command duration limit that its commands have: one of `limits` of the drive's `[queue]`, the first of which
+    /// is 1; 0 is none. Of use with several commands in the drive. A file or a disk that is served is not told.
+    DURATION_LIMIT: u32 = within("duration_limit", 0, 7).usually("0");
     /// Whether an array reads parts of one request from several copies at once.
     SPLIT_READS: bool = bool("split_reads").usually("false");
 }
@@ -175,7 +182,7 @@ pub(super) fn read(
     }
     let hysteresis = scheduler.value(&HYSTERESIS)?;
     let budget = scheduler.section("budget")?.map(|section| budget(&section)).transpose()?;
-    let classes = classes(scheduler, askers, preemption, varied)?;
+    let classes = classes(scheduler, drive, askers, preemption, varied)?;
     let bills = scheduler.get(&BILLS)?.unwrap_or(false);
     if preemption == Preemption::Slo && classes.iter().all(|class| class.p99.is_none()) {
         let mend = "give a class a `p99` in [scheduler.class.NAME]";
@@ -265,6 +272,7 @@ fn chunk(section: &Section, key: &Key<u64>) -> Result<Option<u32>, BadInput> {
 /// What of preemption differs by class, in the order in which the classes first appear.
 fn classes(
     scheduler: &Section,
+    drive: &DriveChoice,
     askers: &[Asker],
     preemption: Preemption,
     varied: &Varied,
@@ -284,6 +292,7 @@ fn classes(
         rule.p99 = class.get(&P99)?;
         rule.retries = class.value(&RETRIES)? as u8;
         rule.splits = class.value(&SPLIT_READS)?;
+        rule.mark = mark(&class, drive)?;
         rule.claim = share::of_class(&class)?;
         rule.iops = dmclock::read(&class, varied)?;
         rule.worth = value::read(&class, name, askers)?;
@@ -291,6 +300,42 @@ fn classes(
     }
     section.close()?;
     Ok(rules)
+}
+
+/// What the commands of a class ask of the drive, which must know it.
+fn mark(class: &Section, drive: &DriveChoice) -> Result<Mark, BadInput> {
+    let high = class.value(&HIGH_PRIORITY)?;
+    let number = class.value(&DURATION_LIMIT)? as u8;
+    if !high && number == 0 {
+        return Ok(Mark::Plain);
+    }
+    if high && number > 0 {
+        let what = "high priority, and a duration limit too: drives take one or the other";
+        return Err(class.error(DURATION_LIMIT.name(), what, "keep one of them"));
+    }
+    let queue = drive.make_model().ok().and_then(|model| model.queue()).unwrap_or_default();
+    if high && !queue.high_priority {
+        let what = "the drive heeds no high priority";
+        return Err(class.error(HIGH_PRIORITY.name(), what, "add high_priority = true to [drive], or take it out"));
+    }
+    if !high && queue.limit(number).is_none() {
+        let what = format!("the drive keeps no limit of number {number}");
+        let mend = "add it to [drive], such as limits = [\"inactive 50ms\"], or take it out";
+        return Err(class.error(DURATION_LIMIT.name(), what, mend));
+    }
+    Ok(if high { Mark::High } else { Mark::Limit(number) })
+}
+
+/// Refuses commands that a drive of an array may give up: a write that fails is of a disk that fails.
+pub(super) fn check_array(root: &Section, drive: &DriveChoice, rules: &Rules) -> Result<(), BadInput> {
+    let limit = |class: &ClassRule| if let Mark::Limit(number) = class.mark { Some(number) } else { None };
+    let queue = || drive.make_model().ok().and_then(|model| model.queue()).unwrap_or_default();
+    let given_up = |number| queue().limit(number).is_some_and(|limit| limit.policy != LimitPolicy::Late);
+    if rules.classes.iter().filter_map(limit).any(given_up) {
+        let what = "a drive that gives up commands at their duration limit would be taken for one that fails";
+        return Err(root.error("array", what, "let the policy of the limit be `late`, or take `duration_limit` out"));
+    }
+    Ok(())
 }
 
 /// The policy by which the requests of a class are ordered; its keys are those of [scheduler].

@@ -16,7 +16,7 @@ fn farthest<P: Predictor>(sheet: &Sheet, mut belief: P) -> f64 {
     let mut farthest = 0;
     for i in 0..400u32 {
         let mut serve = |belief: &mut P, verb: Verb, at: Extent| {
-            let command = Command { verb, at, place: Place::Nowhere };
+            let command = Command::new(verb, at, Place::Nowhere);
             belief.note_issue(now, &command, belief.spot(at));
             now = drive.serve(now, &command, false);
             belief.note_completion(now, &command, Outcome::Ok);

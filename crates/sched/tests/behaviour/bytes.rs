@@ -134,7 +134,7 @@ impl Bytes {
     /// A command that is in flight comes back.
     fn complete(&mut self) {
         let chosen = self.dice.below(self.flying.len() as u64) as usize;
-        let (disk, tag, Command { verb, at, place }) = self.flying.swap_remove(chosen);
+        let (disk, tag, Command { verb, at, place, .. }) = self.flying.swap_remove(chosen);
         let range = at.start.0 as usize..at.end().0 as usize;
         let failed = self.failed.contains(&disk);
         let stands = &self.disks[usize::from(disk.0)];

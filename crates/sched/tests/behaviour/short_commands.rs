@@ -339,7 +339,7 @@ impl Chaos {
     }
 
     fn issue(&mut self, tag: Tag, command: Command) {
-        let Command { verb, at, place } = command;
+        let Command { verb, at, place, .. } = command;
         assert!(self.flying.is_none() && tag == Tag(0), "two commands at once: {command:?}");
         assert!(at.end().0 <= self.blocks && at.blocks <= self.plan.chunk, "{command:?}");
         let whole = self.moving;

@@ -66,7 +66,7 @@ fn world(drives: usize, requests: &[(u64, u32)]) -> Drives<'static, Made, Given>
 }
 
 fn read(blocks: u32) -> Command {
-    Command { verb: Verb::Read, at: Extent { start: Lbn(0), blocks }, place: Place::Request(RequestId(0), 0) }
+    Command::new(Verb::Read, Extent { start: Lbn(0), blocks }, Place::Request(RequestId(0), 0))
 }
 
 #[test]

@@ -19,6 +19,7 @@ mod idle;
 mod in_use;
 mod learning;
 mod lookahead;
+mod marks;
 mod members;
 mod mimicry;
 mod moving;

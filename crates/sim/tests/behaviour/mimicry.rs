@@ -12,7 +12,7 @@ fn device(model: &str) -> Box<dyn Device> {
 
 /// When a read comes back.
 fn read(device: &mut dyn Device, at: Extent) -> Time {
-    device.issue(Tag(0), Command { verb: Verb::Read, at, place: Place::Nowhere });
+    device.issue(Tag(0), Command::new(Verb::Read, at, Place::Nowhere));
     device.next(Time::NEVER).expect("it comes back").0
 }
 
@@ -91,7 +91,7 @@ fn schedule(summary: DistanceSummary) -> (f64, f64) {
         let next = (0..queue.len()).min_by_key(|i| cost(&queue[*i])).expect("some wait");
         let at = std::mem::replace(&mut queue[next], draw());
         foretold.push(Span(cost(&at)).as_ms());
-        let command = Command { verb: Verb::Read, at, place: Place::Nowhere };
+        let command = Command::new(Verb::Read, at, Place::Nowhere);
         mimic.note_issue(now, &command, at.start);
         let then = read(&mut *device, at);
         mimic.note_completion(then, &command, Outcome::Ok);

@@ -105,7 +105,7 @@ impl InStep {
 }
 
 fn take(drive: &mut Drive, now: Time, verb: Verb, at: Extent) -> Time {
-    drive.issue(now, Tag(0), Command { verb, at, place: Place::Nowhere });
+    drive.issue(now, Tag(0), Command::new(verb, at, Place::Nowhere));
     drive.complete().0
 }
 

@@ -32,7 +32,7 @@ pub struct Run {
 
 /// The time of one command.
 pub fn command(drive: &mut Drive, now: Time, verb: Verb, (start, blocks): (u64, u32)) -> Span {
-    drive.issue(now, Tag(0), Command { verb, at: Extent::new(start, blocks), place: Place::Nowhere });
+    drive.issue(now, Tag(0), Command::new(verb, Extent::new(start, blocks), Place::Nowhere));
     drive.complete().0.since(now)
 }
 
@@ -56,7 +56,7 @@ pub fn play(sheet: &Sheet, seed: u64, depth: usize, load: &Load, dice: &mut Dice
     loop {
         while inside.len() < depth && issued < load.commands {
             let (verb, at) = next(load, dice, blocks, &mut cursor);
-            run.drive.issue(run.now, Tag(issued as u32), Command { verb, at, place: Place::Nowhere });
+            run.drive.issue(run.now, Tag(issued as u32), Command::new(verb, at, Place::Nowhere));
             inside.push((issued as u32, run.now));
             issued += 1;
         }

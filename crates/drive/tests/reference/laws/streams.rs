@@ -13,7 +13,7 @@ fn stream(sheet: &Sheet, verb: Verb, (from, size, count): (u64, u32, u64), depth
     let begin = Time(100_000_000);
     let issue = |drive: &mut Drive, now: Time, i: u64| {
         let at = Extent::new(from + i * u64::from(size), size);
-        drive.issue(now, Tag(i as u32), Command { verb, at, place: Place::Nowhere });
+        drive.issue(now, Tag(i as u32), Command::new(verb, at, Place::Nowhere));
     };
     (0..depth.min(count)).for_each(|i| issue(&mut drive, begin, i));
     let mut next = depth.min(count);

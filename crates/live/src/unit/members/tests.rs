@@ -103,7 +103,7 @@ fn what_a_disk_has_in_flight_is_not_taken_for_that_of_the_one_after_it() {
     let mut members = members.repairing([RepairPace::default(); 2], Some(opener)).noting(ArrayNotes::new(&status));
     let mut kernel = Asked(Host::new(Clock::new(1.0), IoBackend::Threads).expect("a host"), Vec::new());
     let (disk, tag) = (DiskId(1), Tag(4 + 2));
-    let read = Command { verb: Verb::Read, at: Extent::new(crate::array::BEFORE, 1), place: Place::Nowhere };
+    let read = Command::new(Verb::Read, Extent::new(crate::array::BEFORE, 1), Place::Nowhere);
     members.issue(Time(1), tag, &read, None, &mut kernel).expect("issued");
     members.order(&ArrayOrder::Replace(disk, "a".into(), Former::Kept)).expect("it is fit");
     assert_eq!(members.next_change(), Some(disk));

@@ -20,7 +20,7 @@ fn belief(dice: &mut Dice) -> (Profile, u64, Time) {
     let blocks = sheet.mechanics.layout.blocks();
     let mut belief = Profile::new(&sheet);
     let at = Extent::new(dice.below(blocks - 8), 8);
-    let command = Command { verb: Verb::Read, at, place: Place::Nowhere };
+    let command = Command::new(Verb::Read, at, Place::Nowhere);
     belief.note_issue(Time::ZERO, &command, belief.spot(at));
     let now = Time(20_000_000 + dice.below(6_000_000));
     belief.note_completion(now, &command, Outcome::Ok);

@@ -49,7 +49,7 @@ impl Bench {
     /// One read; how far off the belief in its time was, in ns.
     fn read(&mut self, turns: bool) -> u64 {
         let at = Extent { start: Lbn(self.draw(blocks() / 8 - 1) * 8), blocks: 8 };
-        let command = Command { verb: Verb::Read, at, place: Place::Nowhere };
+        let command = Command::new(Verb::Read, at, Place::Nowhere);
         let spot = self.mimic.spot(at);
         let (head, _) = self.mimic.head(self.now);
         let cost = self.mimic.cost(&head, self.mimic.key(spot), self.mimic.mark(spot), block::Direction::Read);
@@ -107,7 +107,7 @@ fn a_read_from_the_cache_leaves_the_arm_where_it_was() {
     let mut bench = Bench::new();
     bench.read_many(12_000, true);
     let (head, at) = (bench.mimic.head, Extent { start: Lbn(4096), blocks: 8 });
-    let command = Command { verb: Verb::Read, at, place: Place::Nowhere };
+    let command = Command::new(Verb::Read, at, Place::Nowhere);
     bench.mimic.note_issue(bench.now, &command, bench.mimic.spot(at));
     assert_eq!(bench.mimic.head, at.end().0);
     bench.mimic.note_completion(Time(bench.now.0 + 90_000), &command, Outcome::Ok);
@@ -120,7 +120,7 @@ fn writes_are_believed_to_go_to_a_buffer_after_several_did_until_one_went_to_the
     bench.read_many(12_000, true);
     let mut write = |took: u64| {
         let at = Extent { start: Lbn(bench.draw(blocks() / 8 - 1) * 8), blocks: 8 };
-        let command = Command { verb: Verb::Write { fua: false }, at, place: Place::Nowhere };
+        let command = Command::new(Verb::Write { fua: false }, at, Place::Nowhere);
         bench.mimic.note_issue(bench.now, &command, bench.mimic.spot(at));
         bench.now = Time(bench.now.0 + took);
         bench.mimic.note_completion(bench.now, &command, Outcome::Ok);

@@ -329,7 +329,7 @@ impl<'a> Prober<'a> {
     fn read(&mut self, start: i64) -> Option<Span> {
         let at = Extent { start: Lbn(start as u64), blocks: self.how.blocks };
         let began = self.device.now();
-        self.device.issue(Tag(0), Command { verb: Verb::Read, at, place: Place::Nowhere });
+        self.device.issue(Tag(0), Command::new(Verb::Read, at, Place::Nowhere));
         let (ended, _, outcome) = self.device.next(Time::NEVER)?;
         self.effort.commands += 1;
         (outcome == Outcome::Ok).then(|| ended.since(began))

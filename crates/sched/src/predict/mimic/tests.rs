@@ -234,7 +234,7 @@ fn follow(mimic: &mut Mimic, device: &mut Ruler, requests: u64) -> f64 {
     for i in 0..requests {
         dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let at = Extent { start: Lbn((dice >> 44) & !7), blocks: 8 };
-        let command = Command { verb: Verb::Read, at, place: Place::Nowhere };
+        let command = Command::new(Verb::Read, at, Place::Nowhere);
         let (head, key) = mimic.head(device.now());
         assert_eq!(key, mimic.arm().0);
         let expected = mimic.cost(&head, mimic.key(mimic.spot(at)), (), Direction::Read);
