@@ -2,6 +2,7 @@
 //! metrics and results. It knows nothing of how a drive or a scheduler works.
 
 mod bills;
+pub mod capture;
 mod draw;
 pub mod experiment;
 mod fit;

@@ -68,6 +68,16 @@ pub struct ProfileArgs {
     seed: u64,
 }
 
+impl ProfileArgs {
+    /// Those of a profile that only reads, and is told of by whoever wants it.
+    pub fn reading(device: &str, effort: Thoroughness, seed: u64, time_scale: f64) -> ProfileArgs {
+        let quick = effort == Thoroughness::Quick;
+        let device = device.to_owned();
+        let (output, scratch, report, system) = (None, None, None, None);
+        ProfileArgs { device, output, quick, mimic: false, scratch, report, system, time_scale, seed }
+    }
+}
+
 pub fn run(arguments: &ProfileArgs) -> Result<(), VerbFailure> {
     let name = arguments.device.as_str();
     let name = ["simulated:", "emulated:"].iter().find_map(|kind| name.strip_prefix(kind)).unwrap_or(name);
@@ -136,7 +146,7 @@ fn keep(found: &DriveProfile, name: &str, output: Option<&OutputFile>) -> Result
 
 /// What is profiled, and what becomes of answers it gave before: a simulated drive in virtual time lives through them again, an
 /// emulated or a real one has gone on in real time.
-fn device(arguments: &ProfileArgs) -> Result<(Box<dyn Device>, Past), BadInput> {
+pub fn device(arguments: &ProfileArgs) -> Result<(Box<dyn Device>, Past), BadInput> {
     match arguments.device.strip_prefix("simulated:") {
         Some(name) => Ok((sim::bench(&choice(name, arguments)?, arguments.seed)?, Past::Again)),
         None => Ok((in_real_time(arguments)?, Past::Over)),
@@ -169,7 +179,7 @@ fn in_real_time(arguments: &ProfileArgs) -> Result<Box<dyn Device>, BadInput> {
 }
 
 /// The journal of a profile under way, beside the drive file it will end as.
-struct JournalFile {
+pub struct JournalFile {
     path: PathBuf,
     file: OutputFile,
     journal: Journal,
@@ -177,7 +187,7 @@ struct JournalFile {
 
 impl JournalFile {
     /// What was kept beside a drive file of this title, or nothing yet.
-    fn new(output: &Path, title: &str, inputs: &mut Inputs) -> Result<JournalFile, VerbFailure> {
+    pub fn new(output: &Path, title: &str, inputs: &mut Inputs) -> Result<JournalFile, VerbFailure> {
         let mut path = output.as_os_str().to_owned();
         path.push(".partial");
         let path = PathBuf::from(path);
@@ -195,7 +205,7 @@ impl JournalFile {
     }
 
     /// Profiles from where the journal ends, and keeps it now and then, and when the device is lost.
-    fn go_on(
+    pub fn go_on(
         &self,
         device: &mut dyn Device,
         past: Past,
@@ -227,7 +237,7 @@ impl JournalFile {
         self.file.write(journal.bytes())
     }
 
-    fn remove(self) -> Result<(), VerbFailure> {
+    pub fn remove(self) -> Result<(), VerbFailure> {
         match fs::remove_file(&self.path) {
             Err(error) if error.kind() != ErrorKind::NotFound => Err(VerbFailure::unwritable(&self.path, &error)),
             _ => Ok(()),

@@ -4,6 +4,7 @@ mod advise;
 mod bad;
 #[cfg(feature = "linux")]
 mod board;
+mod captured;
 mod carried;
 mod convert;
 mod guide;

@@ -4,11 +4,12 @@ use crate::failure::{VerbFailure, print};
 use crate::report::ValidationReport;
 use crate::verb::outputs::{Inputs, OutputFile};
 use crate::verb::{OutputFormat, json, trace_format};
-use block::{At, BadInput, Span};
+use block::{At, BadInput, Op, Span, Time};
 use clap::Args;
-use disk::Truth;
-use sim::validate::{Measured, replay};
-use std::path::PathBuf;
+use disk::{Drive, Truth};
+use load::capture::{CapturedRead, DriveCapture};
+use sim::validate::{Demerit, Measured, Pair, replay};
+use std::path::{Path, PathBuf};
 
 /// Compare a drive model with a measured trace.
 ///
@@ -17,18 +18,23 @@ use std::path::PathBuf;
 /// requests: the demerit figure is the root mean square of the horizontal distance between the two curves (Ruemmler and
 /// Wilkes 1994), taken from histograms as DiskSim does. Any trace with response times will do; DiskSim's "validate"
 /// traces are made for it.
+///
+/// A file of `drive capture` has both, and is named alone. It must then do as well as it says: `good` is a demerit of at most 10 % of
+/// the measured mean, `fair` of at most 30 %.
 #[derive(Args)]
 #[command(after_help = "Examples:
   halfturn drive validate atlas10k.parv atlas10k.trace
+  halfturn drive validate drives/emulated-st318437lw.capture
   halfturn drive validate my-drive.toml measured.trace --format json
   halfturn drive validate atlas10k.parv atlas10k.trace --report atlas10k.html")]
 pub struct Validate {
-    /// A name `drive list` shows, a drive file (TOML), or a DiskSim .parv, .diskspecs or .model
-    #[arg(value_name = "DRIVE")]
+    /// A name `drive list` shows, a drive file (TOML), or a DiskSim .parv, .diskspecs or .model; or, without a trace, a file of
+    /// `drive capture`
+    #[arg(value_name = "DRIVE|FILE.capture")]
     drive: String,
     /// The trace with the measured response times
     #[arg(value_name = "TRACE")]
-    trace: PathBuf,
+    trace: Option<PathBuf>,
     /// The format of the trace [default: recognised by its content]
     #[arg(long, value_name = "FORMAT")]
     trace_format: Option<String>,
@@ -47,29 +53,111 @@ pub struct Validate {
 }
 
 pub fn run(arguments: &Validate) -> Result<(), VerbFailure> {
-    let files = trace::files(&arguments.trace).into_iter().chain([PathBuf::from(&arguments.drive)]);
+    let Some(trace) = &arguments.trace else { return validate_capture(arguments) };
+    let files = trace::files(trace).into_iter().chain([PathBuf::from(&arguments.drive)]);
     let report = OutputFile::if_wanted(arguments.report.as_ref(), &mut Inputs::of(files))?;
-    let disk::Drive { sheet, truth } = disk::catalogue::find(&arguments.drive)?;
-    let truth = if arguments.noise { truth } else { Truth::default() };
-    let (exchange, notes) = exchange(arguments)?;
-    let file = arguments.trace.display().to_string();
-    let capacity = sheet.mechanics.layout.blocks();
-    let pairs = replay(&sheet, &truth, arguments.seed, exchange.iter().copied()).map_err(|index| {
+    let drive = disk::catalogue::find(&arguments.drive)?;
+    let (exchange, notes) = exchange(trace, arguments)?;
+    let file = trace.display().to_string();
+    let pairs = pairs(&drive, arguments, &exchange, &file)?;
+    tell(arguments, report.as_ref(), &ValidationReport::new(&drive.sheet.title, &file, &pairs, notes))
+}
+
+/// A capture, which has to do as well as it says.
+fn validate_capture(arguments: &Validate) -> Result<(), VerbFailure> {
+    let file = arguments.drive.as_str();
+    if let Some(format) = &arguments.trace_format {
+        let what = format!("there is no trace that could be of the format {format}");
+        return Err(BadInput::new("--trace-format", At::File, what, "name a trace, or leave it out").into());
+    }
+    let report = OutputFile::if_wanted(arguments.report.as_ref(), &mut Inputs::of([file]))?;
+    let capture = DriveCapture::load(Path::new(file))?;
+    let drive = disk::parse("the captured drive", file, &capture.drive)?;
+    let exchange = exchange_of(&capture.reads);
+    let pairs = pairs(&drive, arguments, &exchange, file)?;
+    let stated = capture.condition("validates");
+    let mut notes: Vec<String> = capture.conditions.iter().map(|(key, value)| format!("{key}: {value}")).collect();
+    notes.push("the sums of all parts are right; nobody vouches for who wrote them".into());
+    tell(arguments, report.as_ref(), &ValidationReport::new(&drive.sheet.title, file, &pairs, notes))?;
+    let percent = Demerit::of(&pairs).percent();
+    let found = Agreement::of(percent);
+    if Agreement::parse(stated).is_none_or(|stated| found > stated) {
+        let what = format!("it says '{stated}', and its demerit of {percent:.1} % of the mean is '{}'", found.word());
+        let mend = "believe the figures above, or capture the drive again with nothing else on it";
+        return Err(VerbFailure::Undone(BadInput::new(file, At::File, what, mend)));
+    }
+    Ok(())
+}
+
+/// How well a drive that was learned gives the times that were measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Agreement {
+    Good,
+    Fair,
+    Poor,
+}
+
+impl Agreement {
+    /// That of a demerit, in percent of the mean.
+    pub fn of(percent: f64) -> Agreement {
+        match percent {
+            percent if percent <= 10.0 => Agreement::Good,
+            percent if percent <= 30.0 => Agreement::Fair,
+            _ => Agreement::Poor,
+        }
+    }
+
+    /// As a capture has it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Agreement::Good => "good",
+            Agreement::Fair => "fair",
+            Agreement::Poor => "poor",
+        }
+    }
+
+    fn parse(word: &str) -> Option<Agreement> {
+        [Agreement::Good, Agreement::Fair, Agreement::Poor].into_iter().find(|agreement| agreement.word() == word)
+    }
+}
+
+/// A trace, as it is replayed.
+pub fn exchange_of(reads: &[CapturedRead]) -> Vec<Measured> {
+    let following = reads.iter().skip(1).map(|read| Some(read.time)).chain([None]);
+    let pause =
+        |read: &CapturedRead, next: Option<Time>| next.map_or(Span::ZERO, |next| next.since(read.time + read.response));
+    let measured = |(read, next): (&CapturedRead, _)| Measured {
+        op: Op::Read,
+        at: read.at,
+        response: read.response,
+        pause: pause(read, next),
+    };
+    reads.iter().zip(following).map(measured).collect()
+}
+
+/// Each request as measured and as simulated.
+fn pairs(drive: &Drive, arguments: &Validate, exchange: &[Measured], file: &str) -> Result<Vec<Pair>, BadInput> {
+    let truth = if arguments.noise { drive.truth.clone() } else { Truth::default() };
+    let capacity = drive.sheet.mechanics.layout.blocks();
+    replay(&drive.sheet, &truth, arguments.seed, exchange.iter().copied()).map_err(|index| {
         let at = exchange[index].at;
         let what = format!("request {} goes to block {}, past the {capacity} of the drive", index + 1, at.end().0 - 1);
-        BadInput::new(file.clone(), At::Record(index as u64 + 1), what, "name the drive the trace was measured on")
-    })?;
-    let validation = ValidationReport::new(&sheet.title, &file, &pairs, notes);
-    if let Some(report) = &report {
+        BadInput::new(file, At::Record(index as u64 + 1), what, "name the drive the trace was measured on")
+    })
+}
+
+/// Prints what came out, and writes the page, if one is wanted.
+fn tell(arguments: &Validate, report: Option<&OutputFile>, validation: &ValidationReport) -> Result<(), VerbFailure> {
+    if let Some(report) = report {
         report.write(validation.page())?;
     }
-    print(&if arguments.format == OutputFormat::Json { json(&validation) } else { validation.text() })
+    print(&if arguments.format == OutputFormat::Json { json(validation) } else { validation.text() })
 }
 
 /// The requests of the trace with their responses and the pauses after them; and what a reader should know.
-fn exchange(arguments: &Validate) -> Result<(Vec<Measured>, Vec<String>), VerbFailure> {
+fn exchange(file: &Path, arguments: &Validate) -> Result<(Vec<Measured>, Vec<String>), VerbFailure> {
     let format = arguments.trace_format.as_deref().map(trace_format).transpose()?;
-    let mut trace = trace::open(&arguments.trace, format)?;
+    let mut trace = trace::open(file, format)?;
     let mut exchange: Vec<Measured> = Vec::new();
     let mut end = None;
     let (mut silent, mut overlapping) = (0u64, 0u64);
@@ -87,7 +175,7 @@ fn exchange(arguments: &Validate) -> Result<(Vec<Measured>, Vec<String>), VerbFa
         exchange.push(Measured { op: record.op, at: record.at, response, pause: Span::ZERO });
     }
     if exchange.is_empty() {
-        let file = arguments.trace.display().to_string();
+        let file = file.display().to_string();
         let mend = "name a trace with response times, such as DiskSim's validate traces";
         return Err(BadInput::new(file, At::File, "no request in it has a measured response time", mend).into());
     }
