@@ -88,7 +88,7 @@ impl Verb {
 /// those that its file says it heeds, and passes over the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mark {
-    /// Nothing.
+    /// It asks for nothing.
     #[default]
     Plain,
     /// High priority (PRIO): to go before others.

@@ -426,7 +426,7 @@ pub enum LimitPolicy {
     Late,
     /// It completes without an error and without its data (0xD).
     Unavailable,
-    /// It fails (0xF).
+    /// It completes with an error (0xF).
     Abort,
 }
 

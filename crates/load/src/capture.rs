@@ -12,7 +12,7 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// The first line.
+/// The first line of each such file.
 pub const MAGIC: &str = "halfturn capture 1";
 /// Bytes of a file, at most.
 pub const LARGEST: usize = 1 << 26;
@@ -30,7 +30,7 @@ const MEND: &str = "fetch the file again from where it was captured, or capture 
 pub struct CapturedRead {
     /// When it was issued, from the first.
     pub time: Time,
-    /// What it read.
+    /// The blocks it read.
     pub at: Extent,
     /// From then until it came back.
     pub response: Span,
@@ -43,7 +43,7 @@ pub struct DriveCapture {
     pub conditions: Vec<(String, String)>,
     /// The drive file that was learned.
     pub drive: String,
-    /// The trace.
+    /// The reads of the trace, in their order.
     pub reads: Vec<CapturedRead>,
 }
 

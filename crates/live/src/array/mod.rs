@@ -26,7 +26,7 @@ pub use assembly::{ArrayStatus, Lacking, MemberState};
 pub(crate) use label::{BEFORE, BEHIND};
 pub(crate) use notes::ArrayNotes;
 pub use orders::{ArrayOrder, Former, ScrubOrder};
-pub(crate) use regions::{RegionBits, make_blank, part, touched};
+pub(crate) use regions::{RegionBits, make_blank, part, regions_of};
 pub(crate) use resync::is_same;
 pub use upkeep::{Clients, PaceChange, RepairPace, Upkeep, UpkeepErrand};
 pub(crate) use upkeep::{Durable, MOST_ERRANDS};

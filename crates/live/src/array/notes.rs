@@ -180,7 +180,7 @@ impl ArrayNotes {
     /// Marks the regions of an extent of a disk, which is about to be written with this: whether that is to be noted first.
     pub(crate) fn mark(&mut self, geometry: &Geometry, at: Extent, memory: Option<&Slice>) -> bool {
         let mut news = false;
-        for region in regions::touched(geometry, at) {
+        for region in regions::regions_of(geometry, at) {
             // Zeros change nothing of what was never written.
             if self.settled.has(region) || self.label.blank.has(region) && memory.is_some_and(Slice::is_zeros) {
                 continue;

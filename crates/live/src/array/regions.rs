@@ -48,12 +48,12 @@ impl RegionBits {
         self.0.iter().any(|byte| *byte != 0)
     }
 
-    /// Those of either.
+    /// Adds the regions that the other has.
     pub(super) fn join(&mut self, other: &RegionBits) {
         self.0.iter_mut().zip(&*other.0).for_each(|(all, one)| *all |= one);
     }
 
-    /// Those of both.
+    /// Keeps only the regions that the other has too.
     pub(crate) fn meet(&mut self, other: &RegionBits) {
         self.0.iter_mut().zip(&*other.0).for_each(|(all, one)| *all &= one);
     }
@@ -114,7 +114,7 @@ pub(super) fn meeting(geometry: &Geometry, (from, end): (u64, u64)) -> Range<u64
 }
 
 /// The regions that an extent of a disk touches: none before the first row, or behind the last.
-pub(crate) fn touched(geometry: &Geometry, at: Extent) -> Range<u64> {
+pub(crate) fn regions_of(geometry: &Geometry, at: Extent) -> Range<u64> {
     let of = |block| geometry.place(block).map(|(row, _)| region_of(geometry, row.min(geometry.rows() - 1)));
     match (of(at.start.0), of(at.end().0.saturating_sub(1))) {
         (Some(first), Some(last)) => first..last + 1,
@@ -174,7 +174,7 @@ mod tests {
                 let (rows, (from, end)) = (rows(&it, region), blocks(&it, region));
                 assert!(rows.start == row && rows.end > row && from == block, "{level:?}: {region}");
                 let part = part(&it, region).expect("it is short");
-                assert_eq!(touched(&it, part), region..region + 1);
+                assert_eq!(regions_of(&it, part), region..region + 1);
                 assert_eq!(meeting(&it, (from, end)), region..region + 1);
                 (row, block) = (rows.end, end);
             }

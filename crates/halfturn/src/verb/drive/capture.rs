@@ -125,7 +125,7 @@ fn time_reads(
             if is_long && turn % ROUND > ROUND - STRETCH && next <= room { next } else { draw.below(room / 8 + 1) * 8 };
         let at = Extent::new(start, size);
         next = at.end().0;
-        let issued = device.issue(Tag(0), Command { verb: Verb::Read, at, place: Place::Nowhere });
+        let issued = device.issue(Tag(0), Command::new(Verb::Read, at, Place::Nowhere));
         let Some((end, _, outcome)) = device.next(issued + LOST) else {
             let what = "a read did not come back within a minute";
             return Err(BadInput::new(&arguments.device, At::File, what, "see whether the device still works").into());

@@ -137,7 +137,7 @@ pub fn exchange_of(reads: &[CapturedRead]) -> Vec<Measured> {
 
 /// Each request as measured and as simulated.
 fn pairs(drive: &Drive, arguments: &Validate, exchange: &[Measured], file: &str) -> Result<Vec<Pair>, BadInput> {
-    let truth = if arguments.noise { drive.truth.clone() } else { Truth::default() };
+    let truth = if arguments.noise { drive.truth } else { Truth::default() };
     let capacity = drive.sheet.mechanics.layout.blocks();
     replay(&drive.sheet, &truth, arguments.seed, exchange.iter().copied()).map_err(|index| {
         let at = exchange[index].at;

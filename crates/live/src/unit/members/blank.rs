@@ -81,7 +81,7 @@ impl Members {
 
     /// The core does not believe that a disk holds this.
     pub(super) fn doubt(&mut self, at: Extent) {
-        array::touched(&self.geometry, at).for_each(|region| self.fill_region(region));
+        array::regions_of(&self.geometry, at).for_each(|region| self.fill_region(region));
     }
 
     /// A region is filled after all. Nothing has been asked for yet.
