@@ -186,6 +186,8 @@ fn what_is_unfit_to_take_a_place_is_refused_with_the_reason() {
         assert!(said.contains(why), "{said}");
     }
     assert_eq!(states(&tell(&service, ArrayOrder::Tell).expect("an array")), vec!["sound"; 4], "nothing came of it");
+    // Of an array that was never written nothing is rebuilt.
+    ask_at_random(&service, "a", (0, PART), 5, 30);
     let force = ArrayOrder::Replace(DiskId(1), others.folder.join("0"), Former::Overwritten);
     tell(&service, force).expect("it is not needed");
     wait_until(&service, |array| states(array)[1] == "rebuilding");
@@ -308,8 +310,9 @@ fn a_scrub_finds_and_mends_what_does_not_agree_while_clients_go_on() {
         assert!(holds(&service, PART + 1) == kept, "{array}");
         let told = tell_whole(&service, ArrayOrder::Tell).expect("an array");
         let lines: Vec<&str> = told["text"].as_str().expect("a text").lines().collect();
-        assert_eq!(lines.len(), count as usize + 1, "{lines:?}");
+        assert_eq!(lines.len(), count as usize + 2, "{lines:?}");
         assert!(lines[0].starts_with("disk 0") && lines[0].ends_with("sound"), "{lines:?}");
+        assert!(lines[lines.len() - 2].ends_with(" were ever written"), "{lines:?}");
         assert!(lines[lines.len() - 1].starts_with("scrubbed: 0 blocks did not agree"), "{lines:?}");
         assert!(told["array"].get("upkeep").is_none(), "words are in the text alone: {told:#}");
         let said = tell(&service, ArrayOrder::Scrub(ScrubOrder::Stop)).expect_err("there is none");
