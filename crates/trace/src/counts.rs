@@ -21,6 +21,10 @@ pub struct ReadCounts {
     pub unaligned: u64,
     /// Commands that are neither read, write nor flush, left out.
     pub other_commands: u64,
+    /// Requests that a cache above the disk answered, left out.
+    pub cached: u64,
+    /// Requests of files, whose place on the disk the trace does not tell.
+    pub placed: u64,
     /// Events of a kind unknown to the reader, left out.
     pub unknown_events: u64,
     /// Lines that belong to the format but are no records: headers, summaries.
@@ -47,6 +51,8 @@ impl ReadCounts {
             (self.empty, "request", "for no blocks left out"),
             (self.unaligned, "request", "not on whole 512-byte blocks, widened outward"),
             (self.other_commands, "command", "neither read, write nor flush, left out"),
+            (self.cached, "request", "answered by a cache above the disk, left out"),
+            (self.placed, "request", "placed by file: each file begins where a hash of its name says"),
             (self.unknown_events, "event", "of unknown kind left out"),
         ];
         let mut notes: Vec<String> = sentences

@@ -2,6 +2,8 @@
 
 use std::io::{self, Read};
 use std::ops::Range;
+#[cfg(feature = "parquet")]
+use std::path::Path;
 
 use block::{At, BadInput};
 
@@ -77,6 +79,27 @@ impl TraceFeed {
     /// An error unless the file ended because it does.
     fn whole(&self) -> Result<(), BadInput> {
         self.failure.as_ref().map_or(Ok(()), |error| Err(self.read_error(error)))
+    }
+
+    /// Where the file can be read in any order, if it can.
+    #[cfg(feature = "parquet")]
+    pub fn path(&self) -> Option<&Path> {
+        self.source.path.as_deref()
+    }
+
+    /// All that is left.
+    #[cfg(feature = "parquet")]
+    pub fn read_all(&mut self) -> Result<Vec<u8>, BadInput> {
+        let mut all = Vec::new();
+        loop {
+            let bytes = self.peek(PEEK)?;
+            let count = bytes.len();
+            if count == 0 {
+                return Ok(all);
+            }
+            all.extend_from_slice(bytes);
+            self.skip(count);
+        }
     }
 
     /// Takes bytes that were peeked at.

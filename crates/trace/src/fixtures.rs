@@ -9,9 +9,10 @@ use crate::format::{Example, Format, formats};
 use crate::reader::{FormatReader, ReadLedger, TraceRecord};
 use crate::source::TraceSource;
 
-/// Every example of every format.
+/// Every example of every format that this build reads.
 pub(crate) fn examples() -> impl Iterator<Item = (Format, &'static Example)> {
-    formats().flat_map(|format| format.0.examples.iter().map(move |example| (format, example)))
+    let is_built = |format: &Format| cfg!(feature = "parquet") || format.name() != "parquet";
+    formats().filter(is_built).flat_map(|format| format.0.examples.iter().map(move |example| (format, example)))
 }
 
 /// A feed of bytes in memory.

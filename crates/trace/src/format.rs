@@ -24,8 +24,8 @@ pub(crate) struct FormatEntry {
     pub text: &'static str,
     /// Whole files. Tests recognise, read, convert and damage each; the first is shown in the documentation.
     pub examples: &'static [Example],
-    /// Nothing for a format that is only written.
-    pub read: Option<ReadMethod>,
+    /// How a file is recognised and read.
+    pub read: ReadMethod,
     /// Nothing for a format that is only read.
     pub write: Option<Writing>,
 }
@@ -52,13 +52,13 @@ pub(crate) enum ReadMethod {
     Table(DelimitedTable),
 }
 
-/// A format of block traces that can be read.
+/// A format of block traces.
 #[derive(Clone, Copy)]
 pub struct Format(pub(crate) &'static FormatEntry);
 
-/// Every format that can be read, in the order of the documentation; where content fits two, the former is taken.
+/// Every format, in the order of the documentation; where content fits two, the former is taken.
 pub fn formats() -> impl DoubleEndedIterator<Item = Format> + Clone {
-    ALL.iter().filter(|entry| entry.read.is_some()).map(|entry| Format(entry))
+    ALL.iter().map(|entry| Format(entry))
 }
 
 impl Format {
@@ -77,17 +77,17 @@ impl Format {
     /// Whether a file that begins so shows by that alone that it is of this format.
     pub(crate) fn begins(self, start: &[u8]) -> bool {
         match self.0.read {
-            Some(ReadMethod::Begin { looks, .. } | ReadMethod::PerCpu { looks, .. }) => looks(start),
-            Some(ReadMethod::Lines { .. } | ReadMethod::Table(_)) | None => false,
+            ReadMethod::Begin { looks, .. } | ReadMethod::PerCpu { looks, .. } => looks(start),
+            ReadMethod::Lines { .. } | ReadMethod::Table(_) => false,
         }
     }
 
     /// How many of these lines could be of this format, if it is one of lines.
     pub(crate) fn fitting<'a>(self, lines: impl Iterator<Item = &'a [u8]>) -> usize {
         match &self.0.read {
-            Some(ReadMethod::Lines { looks, .. }) => lines.filter(|line| looks(line)).count(),
-            Some(ReadMethod::Table(table)) => table::fitting(self.0.name, table, lines),
-            Some(ReadMethod::Begin { .. } | ReadMethod::PerCpu { .. }) | None => 0,
+            ReadMethod::Lines { looks, .. } => lines.filter(|line| looks(line)).count(),
+            ReadMethod::Table(table) => table::fitting(self.0.name, table, lines),
+            ReadMethod::Begin { .. } | ReadMethod::PerCpu { .. } => 0,
         }
     }
 }
@@ -145,7 +145,6 @@ mod tests {
         }
         let error = Format::from_str("blktrac").unwrap_err();
         assert!(error.starts_with("'blktrac' is not a trace format, did you mean 'blktrace'? ("), "{error}");
-        assert!(Format::from_str("parquet").is_err(), "it is only written");
     }
 
     #[test]
@@ -159,8 +158,7 @@ mod tests {
             );
             assert!(!entry.title.is_empty() && !entry.title.ends_with('.'), "{}: {}", entry.name, entry.title);
             assert!(entry.text.len() > 80 && entry.text.ends_with('.'), "{}: {}", entry.name, entry.text);
-            assert!(entry.read.is_none() || !entry.examples.is_empty(), "{}: give an example", entry.name);
-            assert!(entry.read.is_some() || entry.write.is_some(), "{}: of no use", entry.name);
+            assert!(!entry.examples.is_empty(), "{}: give an example", entry.name);
         }
     }
 }

@@ -10,6 +10,7 @@
 //! and, where it can be written, its writer: a text format is a `Parser` of lines, a binary one a `Reader`, and one of
 //! delimited columns needs no code.
 
+mod columns;
 mod counts;
 mod events;
 mod feed;
@@ -19,6 +20,7 @@ pub mod ftrace;
 mod lines;
 mod number;
 mod open;
+mod placement;
 mod reader;
 mod reference;
 mod source;
@@ -32,11 +34,12 @@ mod fixtures;
 #[cfg(test)]
 mod mutation;
 
+pub use columns::ColumnMap;
 pub use counts::ReadCounts;
 pub use format::{Format, formats};
 pub use formats::blktrace::files;
 pub use formats::validate;
-pub use open::{from_bytes, open};
+pub use open::{from_bytes, open, open_mapped};
 pub use reader::{TraceDevice, TraceReader, TraceRecord};
 pub use reference::{help, reference};
 pub use summary::{DeviceSummary, Distances, MeasuredResponses, TraceSummary, Windows};

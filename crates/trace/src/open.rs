@@ -5,9 +5,11 @@ use std::path::{Path, PathBuf};
 
 use block::{At, BadInput};
 
+use crate::columns::ColumnMap;
 use crate::feed::{PEEK, TraceFeed};
 use crate::format::{Format, ReadMethod as Reading, formats};
 use crate::formats::blktrace::{self, files};
+use crate::formats::{csv, parquet};
 use crate::reader::{ReadLedger, TraceReader};
 use crate::source::TraceSource;
 use crate::table;
@@ -52,6 +54,23 @@ pub fn from_bytes(
     read(feed, format, |feed| Ok(vec![feed]))
 }
 
+/// Opens a table of requests, compressed or not, in text or in Parquet, whose columns are what `columns` says.
+///
+/// # Errors
+/// As those of [`open`]; and where the file has no such columns.
+pub fn open_mapped(path: &Path, columns: &ColumnMap) -> Result<TraceReader, BadInput> {
+    let mut feed = TraceFeed::new(TraceSource::open(path)?);
+    if feed.peek(1)?.is_empty() {
+        return Err(feed.bad_file("the file is empty", "name a file with a trace in it"));
+    }
+    let format = if parquet::looks(feed.peek(PEEK)?) { Format(&parquet::FORMAT) } else { Format(&csv::FORMAT) };
+    let reader = match format.name() {
+        "csv" => table::mapped_reader(feed, columns.clone()),
+        _ => parquet::open(feed, Some(columns))?,
+    };
+    Ok(TraceReader { format, reader, ledger: ReadLedger::default(), ended: false })
+}
+
 /// Reads `feed`, or all the feeds `cpus` makes of it if it is blktrace's.
 pub(crate) fn read(
     mut feed: TraceFeed,
@@ -61,16 +80,15 @@ pub(crate) fn read(
     let Some(format) = format.map_or_else(|| recognise(&mut feed), |format| Ok(Some(format)))? else {
         return Err(feed.bad_file(
             "this is no trace of a format known here",
-            "if it is one all the same, name its format with --trace-format to see what is wrong; `halfturn trace --help` \
-             lists them",
+            "name its format with --trace-format to see what is wrong (`halfturn trace --help` lists them); if it is a table, say \
+             which column is what with --columns",
         ));
     };
     let mut ledger = ReadLedger::default();
     let reader = match &format.0.read {
-        Some(Reading::Begin { open, .. } | Reading::Lines { open, .. }) => open(feed, &mut ledger)?,
-        Some(Reading::PerCpu { open, .. }) => open(cpus(feed)?),
-        Some(Reading::Table(table)) => table::reader(feed, format.name(), table),
-        None => return Err(feed.bad_file(format!("{format} is written here, but not read"), "name another format")),
+        Reading::Begin { open, .. } | Reading::Lines { open, .. } => open(feed, &mut ledger)?,
+        Reading::PerCpu { open, .. } => open(cpus(feed)?),
+        Reading::Table(table) => table::reader(feed, format.name(), table),
     };
     Ok(TraceReader { format, reader, ledger, ended: false })
 }

@@ -35,12 +35,12 @@ pub fn reference() -> String {
          content, or named with `--trace-format` (in experiments, `format`). Times become nanoseconds and addresses blocks of \
          512 bytes; what does not fall on whole blocks is widened outward. `halfturn trace info` counts whatever a reader \
          left out.\n\n\
-         | name | what it is | read | written |\n|---|---|---|---|\n",
+         | name | what it is | written |\n|---|---|---|\n",
     );
     let yes = |it: bool| if it { "yes" } else { "" };
     for entry in ALL {
-        let (read, write) = (yes(entry.read.is_some()), yes(entry.write.is_some()));
-        let _ = writeln!(page, "| [`{0}`](#{0}) | {1} | {read} | {write} |", entry.name, entry.title);
+        let write = yes(entry.write.is_some());
+        let _ = writeln!(page, "| [`{0}`](#{0}) | {1} | {write} |", entry.name, entry.title);
     }
     let _ = writeln!(
         page,

@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use block::{At, BadInput};
 
@@ -13,6 +13,9 @@ pub(crate) struct TraceSource {
     pub bytes: Box<dyn Read + Send>,
     /// What is being decompressed, if anything: `gzip`.
     pub packing: Option<&'static str>,
+    /// Where it can be read in any order, if it can.
+    #[cfg_attr(not(feature = "parquet"), expect(dead_code, reason = "Parquet alone is read in another order"))]
+    pub path: Option<PathBuf>,
 }
 
 /// Memory that an xz file may ask for; `xz -9` asks for 65 MiB.
@@ -35,7 +38,10 @@ impl TraceSource {
         if file.metadata().map_err(cannot)?.is_dir() {
             return Err(bad("this is a directory".into(), "name a trace file in it"));
         }
-        TraceSource::unpack(&name, file).map_err(cannot)
+        let source = TraceSource::unpack(&name, file).map_err(cannot)?;
+        // Of what is no plain file, a pipe, there is one order only.
+        let plain = source.packing.is_none() && path.is_file();
+        Ok(TraceSource { path: plain.then(|| path.to_owned()), ..source })
     }
 
     /// The bytes of `raw`, called `file`, decompressed if need be.
@@ -53,7 +59,7 @@ impl TraceSource {
             }
             _ => (Box::new(all), None),
         };
-        Ok(TraceSource { file: file.to_owned(), bytes, packing })
+        Ok(TraceSource { file: file.to_owned(), bytes, packing, path: None })
     }
 }
 

@@ -4,31 +4,11 @@ use std::borrow::Cow;
 
 use block::{Extent, Op, Span, Time};
 
+use crate::columns::{ColumnKind, ColumnMap, DELIMITERS, bare, check_table, column_named};
 use crate::feed::TraceFeed;
 use crate::lines::{LineParser, Lines, ParsedLine, wrong_columns};
-use crate::number::{TimeUnit, extent, quote, time, whole};
+use crate::number::{extent, quote, time, whole};
 use crate::reader::{Fault, FormatReader, ReadLedger, TraceRecord};
-
-/// What a column holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ColumnKind {
-    /// Arrival time, in the given unit.
-    Time(TimeUnit),
-    /// Part of the device's name; adjacent parts are taken together.
-    Device,
-    /// The operation as a word: r, read, w, write, f, flush, in any case; empty for others.
-    Op,
-    /// The operation as a digit: 0 reads, 1 writes.
-    OpDigit,
-    /// Where the request begins, in units of so many bytes.
-    Start(u32),
-    /// How long it is, in units of so many bytes.
-    Length(u32),
-    /// Measured response time; may be empty.
-    Response(TimeUnit),
-    /// A column that is not read.
-    Ignored,
-}
 
 /// What stands before the first row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,8 +17,8 @@ pub(crate) enum TableHeader {
     None,
     /// This line, which may also be absent.
     Line(&'static str),
-    /// Names of columns, each of one of these meanings or else ignored; they replace the table's columns.
-    Names(&'static [(&'static str, ColumnKind)]),
+    /// Names of columns, by which each is told or else ignored; they replace the table's columns.
+    Names,
 }
 
 /// One layout of comma-separated columns.
@@ -55,6 +35,12 @@ pub(crate) fn reader(feed: TraceFeed, name: &'static str, table: &'static Delimi
     Box::new(Lines::new(feed, TableRows::new(name, table)))
 }
 
+/// Reads a trace whose columns are what the `map` says.
+pub(crate) fn mapped_reader(feed: TraceFeed, map: ColumnMap) -> Box<dyn FormatReader> {
+    static TABLE: DelimitedTable = DelimitedTable { header: TableHeader::Names, columns: &[], more: false };
+    Box::new(Lines::new(feed, TableRows { map: Some(map), ..TableRows::new("the mapping", &TABLE) }))
+}
+
 /// How many of the first lines of a file could be this table's.
 pub(crate) fn fitting<'a>(
     name: &'static str,
@@ -69,54 +55,48 @@ struct TableRows {
     name: &'static str,
     table: &'static DelimitedTable,
     columns: Cow<'static, [ColumnKind]>,
+    delimiter: u8,
+    /// What a user says of the columns.
+    map: Option<ColumnMap>,
     /// Whether a header may still come.
     first: bool,
 }
 
 impl TableRows {
     fn new(name: &'static str, table: &'static DelimitedTable) -> TableRows {
-        TableRows { name, table, columns: Cow::Borrowed(table.columns), first: true }
+        TableRows { name, table, columns: Cow::Borrowed(table.columns), delimiter: b',', map: None, first: true }
     }
 
     /// Takes the first line for a header, if it is one.
     fn header(&mut self, line: &[u8]) -> Result<bool, Fault> {
+        if let Some(map) = &self.map {
+            let found = map.lay_out(line)?;
+            (self.columns, self.delimiter) = (found.columns.into(), found.delimiter);
+            return Ok(found.has_header);
+        }
         match self.table.header {
             TableHeader::None => Ok(false),
             TableHeader::Line(header) => Ok(line.trim_ascii().eq_ignore_ascii_case(header.as_bytes())),
-            TableHeader::Names(names) => {
-                self.columns = columns(line, names)?.into();
+            TableHeader::Names => {
+                let (columns, delimiter) = columns(line)?;
+                (self.columns, self.delimiter) = (columns.into(), delimiter);
                 Ok(true)
             }
         }
     }
 }
 
-/// The columns a header names.
-fn columns(header: &[u8], names: &[(&str, ColumnKind)]) -> Result<Vec<ColumnKind>, Fault> {
-    let columns: Vec<ColumnKind> = header.split(|byte| *byte == b',').map(|name| column_named(name, names)).collect();
-    type Is = fn(&ColumnKind) -> bool;
-    let needed: [(&str, Is); 4] = [
-        ("time", |column| matches!(column, ColumnKind::Time(_))),
-        ("op", |column| matches!(column, ColumnKind::Op)),
-        ("offset", |column| matches!(column, ColumnKind::Start(_))),
-        ("size", |column| matches!(column, ColumnKind::Length(_))),
-    ];
-    for (name, is) in needed {
-        let mend = "begin the file with a header such as time,op,offset,size,device (seconds and bytes; time_ms, \
-                    time_us, time_ns, lbn and blocks are in those units)";
-        match columns.iter().filter(|column| is(column)).count() {
-            1 => {}
-            0 => return Err(Fault::with_mend(format!("the header names no column '{name}'"), mend)),
-            _ => return Err(Fault::with_mend(format!("the header names more than one column for '{name}'"), mend)),
+/// The columns a header names, and what stands between them.
+fn columns(header: &[u8]) -> Result<(Vec<ColumnKind>, u8), Fault> {
+    let mut wrong = None;
+    for delimiter in DELIMITERS {
+        let columns: Vec<ColumnKind> = header.split(|byte| *byte == delimiter).map(column_named).collect();
+        match check_table(&columns) {
+            Ok(()) => return Ok((columns, delimiter)),
+            Err(fault) => wrong = wrong.or(Some(fault)),
         }
     }
-    Ok(columns)
-}
-
-/// What the column of this name in a header holds.
-fn column_named(name: &[u8], names: &[(&str, ColumnKind)]) -> ColumnKind {
-    let is = |known: &str| known.as_bytes().eq_ignore_ascii_case(name.trim_ascii());
-    names.iter().find(|(known, _)| is(known)).map_or(ColumnKind::Ignored, |(_, column)| *column)
+    Err(wrong.unwrap_or_else(|| wrong_columns(0, "those of a request")))
 }
 
 impl LineParser for TableRows {
@@ -124,15 +104,14 @@ impl LineParser for TableRows {
         if std::mem::take(&mut self.first) && self.header(line)? {
             return Ok(ParsedLine::Remark);
         }
-        let mut fields = RowFields { line, at: 0 };
+        let mut fields = RowFields::new(line, self.delimiter);
         let wrong = || {
-            let found = line.split(|byte| *byte == b',').count();
+            let found = RowFields::new(line, self.delimiter).count();
             wrong_columns(found, &format!("{} of {}", self.columns.len(), self.name))
         };
         let mut row = ParsedRow::default();
         for column in self.columns.iter() {
-            let (from, field) = fields.next().ok_or_else(wrong)?;
-            row.take(*column, from, field, line)?;
+            row.take(*column, &fields.next().ok_or_else(wrong)?)?;
         }
         if !self.table.more && fields.next().is_some() {
             return Err(wrong());
@@ -141,41 +120,64 @@ impl LineParser for TableRows {
     }
 }
 
-/// The fields of a line and where they begin.
-struct RowFields<'a> {
+/// The fields of a line.
+pub(crate) struct RowFields<'a> {
     line: &'a [u8],
+    delimiter: u8,
     at: usize,
 }
 
-impl<'a> Iterator for RowFields<'a> {
-    type Item = (usize, &'a [u8]);
+/// A field without blanks around it, and which bytes of the line it has with them.
+pub(crate) struct TableField<'a> {
+    pub text: &'a [u8],
+    from: usize,
+    to: usize,
+}
 
-    fn next(&mut self) -> Option<Self::Item> {
+impl<'a> RowFields<'a> {
+    /// The fields between such delimiters; several blanks are one.
+    pub fn new(line: &'a [u8], delimiter: u8) -> RowFields<'a> {
+        RowFields { line, delimiter, at: 0 }
+    }
+}
+
+impl<'a> Iterator for RowFields<'a> {
+    type Item = TableField<'a>;
+
+    #[inline]
+    fn next(&mut self) -> Option<TableField<'a>> {
+        if self.delimiter == b' ' {
+            self.at += self.line.get(self.at..)?.iter().position(|byte| *byte != b' ')?;
+        }
         let rest = self.line.get(self.at..)?;
         // Fields are of a few bytes: a search that prepares itself for long ones takes longer.
-        let field = &rest[..rest.iter().position(|byte| *byte == b',').unwrap_or(rest.len())];
-        let from = self.at;
-        self.at += field.len() + 1;
+        let text = &rest[..rest.iter().position(|byte| *byte == self.delimiter).unwrap_or(rest.len())];
+        let (from, to) = (self.at, self.at + text.len());
+        self.at = to + 1;
         let is_bare = |byte: Option<&u8>| byte.is_some_and(|byte| *byte > b' ');
-        Some((from, if is_bare(field.first()) && is_bare(field.last()) { field } else { field.trim_ascii() }))
+        Some(TableField {
+            text: if is_bare(text.first()) && is_bare(text.last()) { text } else { text.trim_ascii() },
+            from,
+            to,
+        })
     }
 }
 
 /// What a row says, as far as it was read.
 #[derive(Default)]
-struct ParsedRow {
-    time: u64,
-    op: RowRequest,
-    start: (u64, u32),
-    length: (u64, u32),
+pub(crate) struct ParsedRow {
+    pub time: u64,
+    pub op: RowRequest,
+    pub start: (u64, u32),
+    pub length: (u64, u32),
     /// Where in the line the device's name stands.
-    device: Option<(usize, usize)>,
-    response: Option<Span>,
+    pub device: Option<(usize, usize)>,
+    pub response: Option<Span>,
 }
 
 /// What a row asks for.
 #[derive(Default)]
-enum RowRequest {
+pub(crate) enum RowRequest {
     Do(Op),
     Discard,
     #[default]
@@ -183,36 +185,31 @@ enum RowRequest {
 }
 
 impl ParsedRow {
-    fn take(&mut self, column: ColumnKind, from: usize, field: &[u8], line: &[u8]) -> Result<(), Fault> {
+    fn take(&mut self, column: ColumnKind, field: &TableField<'_>) -> Result<(), Fault> {
+        let text = field.text;
         match column {
-            ColumnKind::Time(unit) => self.time = time("time", field, unit)?,
-            ColumnKind::Response(unit) if !field.is_empty() => {
-                self.response = Some(Span(time("response time", field, unit)?));
+            ColumnKind::Time(unit) => self.time = time("time", text, unit)?,
+            ColumnKind::Response(unit) if !text.is_empty() => {
+                self.response = Some(Span(time("response time", text, unit)?));
             }
-            ColumnKind::Start(unit) => self.start = (whole("offset", field)?, unit),
-            ColumnKind::Length(unit) => self.length = (whole("size", field)?, unit),
-            ColumnKind::Op => self.op = word(field)?,
-            ColumnKind::OpDigit => {
-                self.op = RowRequest::Do(match field {
-                    b"0" => Op::Read,
-                    b"1" => Op::Write { fua: false },
-                    _ => return Err(Fault::new(format!("operation '{}' is neither 0 nor 1", quote(field)))),
-                });
-            }
+            ColumnKind::Start(unit) => self.start = (whole("offset", text)?, unit),
+            ColumnKind::Length(unit) => self.length = (whole("size", text)?, unit),
+            ColumnKind::Op => self.op = RowRequest::of_word(text)?,
+            ColumnKind::OpDigit => self.op = RowRequest::of_digit(text)?,
             ColumnKind::Device => {
-                if field.is_empty() {
+                if text.is_empty() {
                     return Err(Fault::new("the device is missing"));
                 }
-                let begin = self.device.map_or(from, |(begin, _)| begin);
-                let length = memchr::memchr(b',', &line[from..]).unwrap_or(line.len() - from);
-                self.device = Some((begin, from + length));
+                let begin = self.device.map_or(field.from, |(begin, _)| begin);
+                self.device = Some((begin, field.to));
             }
             ColumnKind::Response(_) | ColumnKind::Ignored => {}
         }
         Ok(())
     }
 
-    fn request(self, line: &[u8], ledger: &mut ReadLedger) -> Result<ParsedLine, Fault> {
+    /// The request of this row; the device's name stands in `line`.
+    pub fn request(self, line: &[u8], ledger: &mut ReadLedger) -> Result<ParsedLine, Fault> {
         let (at, unaligned) = extent(self.start.0, self.start.1, self.length.0, self.length.1)?;
         let counts = &mut ledger.counts;
         let (op, at) = match self.op {
@@ -240,31 +237,47 @@ impl ParsedRow {
     }
 }
 
-fn word(field: &[u8]) -> Result<RowRequest, Fault> {
-    let is = |words: &[&str]| words.iter().any(|word| word.as_bytes().eq_ignore_ascii_case(field));
-    Ok(if is(&["r", "read"]) {
-        RowRequest::Do(Op::Read)
-    } else if is(&["w", "write"]) {
-        RowRequest::Do(Op::Write { fua: false })
-    } else if is(&["f", "flush"]) {
-        RowRequest::Do(Op::Flush)
-    } else if is(&["d", "discard", "trim", "unmap"]) {
-        RowRequest::Discard
-    } else if field.is_empty() {
-        RowRequest::Other
-    } else {
-        return Err(Fault::new(format!("operation '{}' is not read, write, flush or discard", quote(field))));
-    })
+impl RowRequest {
+    /// What an operation's name asks for.
+    pub fn of_word(field: &[u8]) -> Result<RowRequest, Fault> {
+        let word = bare(field);
+        let is = |words: &[&str]| words.iter().any(|known| known.as_bytes().eq_ignore_ascii_case(word));
+        Ok(if is(&["r", "read"]) {
+            RowRequest::Do(Op::Read)
+        } else if is(&["w", "write"]) {
+            RowRequest::Do(Op::Write { fua: false })
+        } else if is(&["f", "flush"]) {
+            RowRequest::Do(Op::Flush)
+        } else if is(&["d", "discard", "trim", "unmap"]) {
+            RowRequest::Discard
+        } else if word.is_empty() {
+            RowRequest::Other
+        } else {
+            return Err(Fault::new(format!("operation '{}' is not read, write, flush or discard", quote(field))));
+        })
+    }
+
+    /// What is asked for where a column says whether it is a write.
+    pub fn of_digit(field: &[u8]) -> Result<RowRequest, Fault> {
+        match bare(field) {
+            b"0" => Ok(RowRequest::Do(Op::Read)),
+            b"1" => Ok(RowRequest::Do(Op::Write { fua: false })),
+            word if word.eq_ignore_ascii_case(b"false") => Ok(RowRequest::Do(Op::Read)),
+            word if word.eq_ignore_ascii_case(b"true") => Ok(RowRequest::Do(Op::Write { fua: false })),
+            _ => Err(Fault::new(format!("operation '{}' is neither 0 nor 1", quote(field)))),
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::columns::NAMES;
     use crate::fixtures::{feed, read};
     use crate::format::{Format, ReadMethod, formats};
 
     fn table(format: Format) -> Option<&'static DelimitedTable> {
-        if let Some(ReadMethod::Table(table)) = &format.0.read { Some(table) } else { None }
+        if let ReadMethod::Table(table) = &format.0.read { Some(table) } else { None }
     }
 
     fn rows(name: &str, bytes: &[u8]) -> (Vec<TraceRecord>, ReadLedger) {
@@ -316,12 +329,42 @@ mod tests {
         assert_eq!((records[0].op, records[0].time), (Op::Flush, Time(1500)));
         assert_eq!((records[1].at, records[1].response), (Extent::new(100, 4), Some(Span(250_000))));
         assert_eq!((ledger.counts.empty, ledger.counts.discards_skipped), (1, 1));
-        let Some(TableHeader::Names(names)) = table("csv".parse().unwrap()).map(|table| table.header) else {
-            panic!("csv")
+        assert!(columns(b"time,op,offset").is_err());
+        assert!(columns(b"time,time_ms,op,offset,size").is_err());
+        assert!(columns(b"time,op,is_write,offset,size").is_err(), "which of the two?");
+        assert!(NAMES.iter().all(|(name, column)| column_named(name.as_bytes()) == *column));
+    }
+
+    #[test]
+    fn columns_may_be_parted_by_other_than_commas() {
+        for (text, delimiter) in
+            [("time;op;lbn;blocks\n1,5;r;8;1\n", ';'), ("time\top\tlbn\tblocks\n1.5\tr\t8\t1\n", '\t')]
+        {
+            let text = text.replace("1,5", "1.5");
+            let (records, _) = rows("csv", text.as_bytes());
+            assert_eq!((records[0].time, records[0].at), (Time(1_500_000_000), Extent::new(8, 1)), "{delimiter:?}");
+        }
+    }
+
+    #[test]
+    fn mapped_columns_are_read_and_no_others() {
+        let read_mapped = |map: &str, text: &[u8]| {
+            let (records, ledger) = read(|_| Ok(mapped_reader(feed(text), map.parse().unwrap())));
+            (records.map_err(|error| error.to_string()), ledger)
         };
-        assert!(columns(b"time,op,offset", names).is_err());
-        assert!(columns(b"time,time_ms,op,offset,size", names).is_err());
-        assert!(names.iter().all(|(name, column)| column_named(name.as_bytes(), names) == *column));
+        let map = "time_ms=Stamp,op=IO Type,offset=Where,size=Bytes,device=Disk,response_us=Took";
+        let text = b"Disk;Where;Bytes;op;IO Type;Stamp;Took\nsda;4096;512;x;\"Read\";2.5;70\n\nsdb;0;1024;y;W;3;\n";
+        let (records, ledger) = read_mapped(map, text);
+        let records = records.unwrap();
+        assert_eq!((records[0].time, records[0].op, records[0].at), (Time(2_500_000), Op::Read, Extent::new(8, 1)));
+        assert_eq!((records[0].response, records[1].response), (Some(Span(70_000)), None));
+        assert_eq!((records[1].device.0, ledger.counts.remarks), (1, 1));
+        let (records, _) = read_mapped("time_ns=4,is_write=1,lbn=2,blocks=3", b"false 8 1 7\n TRUE  9 2  8\n");
+        let records = records.unwrap();
+        assert_eq!((records[0].op, records[0].time), (Op::Read, Time(7)));
+        assert_eq!((records[1].op, records[1].at), (Op::Write { fua: false }, Extent::new(9, 2)));
+        let (wrong, _) = read_mapped("time=1,op=2,offset=3,size=4", b"1,r,0,512\n2,r,0\n");
+        assert!(wrong.unwrap_err().contains("3 columns, not the 4 of the mapping"));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::fit::{Fitting, Footprint};
 use block::{At, BadInput};
 use config::{NamedBy, Section, Word, Words};
 use std::path::{Path, PathBuf};
-use trace::{TraceDevice, TraceRecord, TraceReader};
+use trace::{ColumnMap, TraceDevice, TraceRecord, TraceReader};
 
 config::keys! {
     /// The trace: a file, plain or compressed.
@@ -17,6 +17,9 @@ config::keys! {
     /// The format of the trace.
     FORMAT: &'static str =
         one_of("format", || trace::formats().map(|format| (format.name(), format.title())).collect()).else_told("recognized by the content");
+    /// Which column of a table of requests, in text or in Parquet, is what: `time_us=Timestamp,op=IOType,offset=Offset,size=Bytes`,
+    /// by the names that columns of `csv` have and those of the file, or their numbers from 1.
+    COLUMNS: String = text("columns").else_told("as the format has them");
     /// The device of the trace whose requests are replayed, or `all`.
     DEVICE: String = named("device").else_told("the only one there is");
     /// So many of its requests, from the first on, are left out.
@@ -34,6 +37,8 @@ pub struct TraceChoice {
     pub file: PathBuf,
     /// Its format, where it is not to be guessed.
     pub format: Option<trace::Format>,
+    /// Which column is what, of a table whose columns have names of their own.
+    pub columns: Option<ColumnMap>,
     /// Which of the devices in the trace, by name or `all`; without one, the only one there is.
     pub device: Option<String>,
     /// How many of its first requests are left out.
@@ -45,6 +50,9 @@ pub struct TraceChoice {
     /// When its requests arrive.
     pub pace: Pace,
 }
+
+/// What is to be done about a mapping that says nothing.
+const MAP_MEND: &str = "write WHAT=COLUMN for time, op, offset and size, such as time_us=Timestamp,op=2,lbn=3,blocks=Count";
 
 /// What becomes of a request past the end of the drive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -79,6 +87,7 @@ impl Recipe for TraceChoice {
         keys: &[
             FILE.about,
             FORMAT.about,
+            COLUMNS.about,
             DEVICE.about,
             SKIP.about,
             TAKE.about,
@@ -94,9 +103,16 @@ impl Recipe for TraceChoice {
 
     fn read(_: &str, section: &Section, folder: &Path) -> Result<TraceChoice, BadInput> {
         let pace = Pace::read(section)?;
+        let columns = section.get(&COLUMNS)?.map(|text| text.parse::<ColumnMap>()).transpose();
+        let columns = columns.map_err(|what| section.error("columns", what, MAP_MEND))?;
+        if columns.is_some() && section.get(&FORMAT)?.is_some_and(|format| !["csv", "parquet"].contains(&format)) {
+            let what = "only tables have columns that can be named: csv and parquet";
+            return Err(section.error("columns", what, "leave out `format`, or `columns`"));
+        }
         Ok(TraceChoice {
             file: folder.join(section.value(&FILE)?),
             format: section.get(&FORMAT)?.and_then(|name| name.parse().ok()),
+            columns,
             device: section.get(&DEVICE)?,
             skip: section.value(&SKIP)?,
             take: section.get(&TAKE)?,
@@ -245,7 +261,10 @@ impl Recorded {
 }
 
 fn reopen(choice: &TraceChoice) -> Result<TraceReader, BadInput> {
-    trace::open(&choice.file, choice.format)
+    match &choice.columns {
+        Some(columns) => trace::open_mapped(&choice.file, columns),
+        None => trace::open(&choice.file, choice.format),
+    }
 }
 
 impl RecordSource for Recorded {

@@ -1,8 +1,8 @@
 //! The block traces of Alibaba.
 
+use crate::columns::ColumnKind::{Device, Length, Op, Start, Time};
 use crate::format::{Example, FormatEntry, ReadMethod};
 use crate::number::TimeUnit::Us;
-use crate::table::ColumnKind::{Device, Length, Op, Start, Time};
 use crate::table::{DelimitedTable, TableHeader};
 
 pub(crate) static FORMAT: FormatEntry = FormatEntry {
@@ -15,10 +15,10 @@ pub(crate) static FORMAT: FormatEntry = FormatEntry {
         bytes: b"419,R,4096,4096,1577808000000046\n725,W,51200,1536,1577808002000046\n",
         requests: 2,
     }],
-    read: Some(ReadMethod::Table(DelimitedTable {
+    read: ReadMethod::Table(DelimitedTable {
         header: TableHeader::Line("device_id,opcode,offset,length,timestamp"),
         columns: &[Device, Op, Start(1), Length(1), Time(Us)],
         more: false,
-    })),
+    }),
     write: None,
 };

@@ -36,7 +36,7 @@ pub(crate) static FORMAT: FormatEntry = FormatEntry {
                 Input file a.blktrace.0 added\n",
         requests: 5,
     }],
-    read: Some(ReadMethod::Lines { looks, open: |feed, _| Ok(reader(feed)) }),
+    read: ReadMethod::Lines { looks, open: |feed, _| Ok(reader(feed)) },
     write: None,
 };
 

@@ -53,7 +53,7 @@ pub(crate) static FORMAT: FormatEntry = FormatEntry {
             requests: 3,
         },
     ],
-    read: Some(ReadMethod::PerCpu { looks, open: reader }),
+    read: ReadMethod::PerCpu { looks, open: reader },
     write: None,
 };
 

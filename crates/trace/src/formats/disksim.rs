@@ -26,7 +26,7 @@ pub(crate) static FORMAT: FormatEntry = FormatEntry {
         bytes: b"1.250000 0 100 8 1\n2.000001 7 576560 6 0\n2.5 0 0 0 1\n2.0 0 108 8 1b\n",
         requests: 3,
     }],
-    read: Some(ReadMethod::Lines { looks, open: reader }),
+    read: ReadMethod::Lines { looks, open: reader },
     write: Some(WRITING),
 };
 

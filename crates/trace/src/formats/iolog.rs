@@ -32,7 +32,7 @@ pub(crate) static FORMAT: FormatEntry = FormatEntry {
         Example { bytes: b"fio version 3 iolog\n2 a add\n2 b add\n872 a open\n878 a write 0 16384\n880 a wait 5 0\n888 b read 4100 600\n\
                 889 a trim 0 4096\n890 b read 0 0\n891 a sync 0 0\n10001677 a close\n10001677 b close\n", requests: 3 },
     ],
-    read: Some(ReadMethod::Begin { looks, open: |feed, _| Ok(reader(feed)) }),
+    read: ReadMethod::Begin { looks, open: |feed, _| Ok(reader(feed)) },
     write: Some(WRITING),
 };
 

@@ -2,17 +2,19 @@
 //! [`FormatEntry`].
 
 mod alibaba;
+mod baleen;
 mod blkparse;
 pub(crate) mod blktrace;
-mod csv;
+pub(crate) mod csv;
 mod disksim;
 mod iolog;
 mod msr;
-mod parquet;
+pub(crate) mod parquet;
 mod spc;
 mod srt;
 mod systor;
 mod tencent;
+mod thesios;
 pub mod validate;
 mod vscsi;
 
@@ -32,6 +34,8 @@ pub(crate) static ALL: &[&FormatEntry] = &[
     &systor::FORMAT,
     &tencent::FORMAT,
     &alibaba::FORMAT,
+    &thesios::FORMAT,
+    &baleen::FORMAT,
     &csv::FORMAT,
     &parquet::FORMAT,
 ];

@@ -1,8 +1,8 @@
 //! The traces of MSR Cambridge (SNIA IOTTA, trace set 388).
 
+use crate::columns::ColumnKind::{Device, Length, Op, Response, Start, Time};
 use crate::format::{Example, FormatEntry, ReadMethod};
 use crate::number::TimeUnit::Ticks;
-use crate::table::ColumnKind::{Device, Length, Op, Response, Start, Time};
 use crate::table::{DelimitedTable, TableHeader};
 
 pub(crate) static FORMAT: FormatEntry = FormatEntry {
@@ -15,10 +15,10 @@ pub(crate) static FORMAT: FormatEntry = FormatEntry {
         bytes: b"128166385295514663,hm,0,Read,4096,4096,2833\n128166385315514663,hm,1,Write,51200,1536,3\n",
         requests: 2,
     }],
-    read: Some(ReadMethod::Table(DelimitedTable {
+    read: ReadMethod::Table(DelimitedTable {
         header: TableHeader::Line("Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime"),
         columns: &[Time(Ticks), Device, Device, Op, Start(1), Length(1), Response(Ticks)],
         more: false,
-    })),
+    }),
     write: None,
 };

@@ -41,7 +41,7 @@ pub(crate) static FORMAT: FormatEntry = FormatEntry {
                 \0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x01",
         requests: 2,
     }],
-    read: Some(ReadMethod::Begin { looks, open: |feed, _| reader(feed) }),
+    read: ReadMethod::Begin { looks, open: |feed, _| reader(feed) },
     write: None,
 };
 

@@ -1,8 +1,8 @@
 //! The traces of SYSTOR '17.
 
+use crate::columns::ColumnKind::{Device, Length, Op, Response, Start, Time};
 use crate::format::{Example, FormatEntry, ReadMethod};
 use crate::number::TimeUnit::S;
-use crate::table::ColumnKind::{Device, Length, Op, Response, Start, Time};
 use crate::table::{DelimitedTable, TableHeader};
 
 pub(crate) static FORMAT: FormatEntry = FormatEntry {
@@ -15,10 +15,10 @@ pub(crate) static FORMAT: FormatEntry = FormatEntry {
         bytes: b"Timestamp,Response,IOType,LUN,Offset,Size\n1455591804.31,0.006475000,R,0,4096,4096\n1455591806.31,,W,1,51200,1536\n",
         requests: 2,
     }],
-    read: Some(ReadMethod::Table(DelimitedTable {
+    read: ReadMethod::Table(DelimitedTable {
         header: TableHeader::Line("Timestamp,Response,IOType,LUN,Offset,Size"),
         columns: &[Time(S), Response(S), Op, Device, Start(1), Length(1)],
         more: false,
-    })),
+    }),
     write: None,
 };

@@ -30,7 +30,7 @@ pub(crate) static FORMAT: FormatEntry = FormatEntry {
                 R Doub 3962268 12 6657.0 64047.0\nR Trip 0 1 1 0\n",
         requests: 4,
     }],
-    read: Some(ReadMethod::Lines { looks, open: |feed, _| Ok(reader(feed)) }),
+    read: ReadMethod::Lines { looks, open: |feed, _| Ok(reader(feed)) },
     write: None,
 };
 

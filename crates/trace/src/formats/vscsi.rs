@@ -34,7 +34,7 @@ pub(crate) static FORMAT: FormatEntry = FormatEntry {
             requests: 3,
         },
     ],
-    read: Some(ReadMethod::Begin { looks, open: |feed, _| reader(feed) }),
+    read: ReadMethod::Begin { looks, open: |feed, _| reader(feed) },
     write: None,
 };
 

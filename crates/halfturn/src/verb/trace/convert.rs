@@ -4,6 +4,7 @@ use super::recording;
 use crate::failure::{VerbFailure, print};
 use crate::report;
 use crate::verb::outputs::{Inputs, OutputFile};
+use crate::verb::trace::ReadingArgs;
 use block::{At, BadInput};
 use clap::Args;
 use flow::recorded::LoadedRecording;
@@ -31,25 +32,21 @@ pub struct Convert {
     /// The file to write
     #[arg(value_name = "OUT")]
     out: PathBuf,
-    /// The format of IN [default: recognised by content]; `halfturn trace --help` lists them
-    #[arg(long, value_name = "FORMAT")]
-    trace_format: Option<String>,
     /// The format of OUT [default: by its ending, such as .trace, .iolog or .pflow]
     #[arg(long, value_name = "FORMAT")]
     to: Option<String>,
-    /// Only the requests to this device, by the name the trace gives it
-    #[arg(long, value_name = "DEVICE")]
-    device: Option<String>,
+    #[command(flatten)]
+    reading: ReadingArgs,
 }
 
 pub fn run(arguments: &Convert) -> Result<(), VerbFailure> {
-    let Convert { from, out, trace_format, device, .. } = arguments;
-    if trace_format.is_none() && device.is_none() && from.is_file() && ftrace::looks(from)? {
+    let Convert { from, out, reading, .. } = arguments;
+    if reading.is_plain() && from.is_file() && ftrace::looks(from)? {
         return convert_recording(arguments);
     }
     let target = target(arguments)?;
     let output = OutputFile::new(out, &mut Inputs::of(trace::files(from)))?;
-    let mut trace = super::open(from, trace_format.as_deref())?;
+    let mut trace = reading.open(from)?;
     let unwritable = |error: std::io::Error| output.unwritable(&error);
     let draft = output.draft()?;
     let mut writer =
@@ -57,7 +54,7 @@ pub fn run(arguments: &Convert) -> Result<(), VerbFailure> {
             let mend = "build it with cargo build --release -p halfturn --features parquet";
             BadInput::new(out.display().to_string(), At::File, "this halfturn was built without Parquet", mend)
         })?;
-    super::read(&mut trace, from, device.as_deref(), |record, device| writer.put(record, device).map_err(unwritable))?;
+    reading.read(&mut trace, from, |record, device| writer.put(record, device).map_err(unwritable))?;
     let lost = writer.finish().map_err(unwritable)?;
     if lost.written == 0 {
         let what = "there is no request in it to write";

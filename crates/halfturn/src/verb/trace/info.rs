@@ -3,6 +3,7 @@
 use crate::failure::{VerbFailure, print};
 use crate::report::{RecordedReport, TraceReport, recorded_picture};
 use crate::verb::outputs::Inputs;
+use crate::verb::trace::ReadingArgs;
 use crate::verb::window::PageArgs;
 use crate::verb::{OutputFormat, json};
 use block::{At, BadInput};
@@ -22,17 +23,14 @@ use trace::{TraceSurvey, ftrace};
 #[command(after_help = "Examples:
   halfturn trace info examples/traces/fio-mixed.blkparse.txt.gz
   halfturn trace info sda.blktrace.0 --device 8,0 --format json
-  halfturn trace info volume.csv.zst --trace-format msr")]
+  halfturn trace info volume.csv.zst --trace-format msr
+  halfturn trace info table.csv --columns time_us=Timestamp,op=IOType,offset=Offset,size=Bytes")]
 pub struct Info {
     /// The trace; of blktrace, which writes a file for each CPU, any of them or their common name
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// The format [default: recognised by content]; `halfturn trace --help` lists them
-    #[arg(long, value_name = "FORMAT")]
-    trace_format: Option<String>,
-    /// Only the requests to this device, by the name the trace gives it
-    #[arg(long, value_name = "DEVICE")]
-    device: Option<String>,
+    #[command(flatten)]
+    reading: ReadingArgs,
     /// `table` for people, `json` for programs
     #[arg(long, value_enum, default_value = "table")]
     format: OutputFormat,
@@ -41,8 +39,8 @@ pub struct Info {
 }
 
 pub fn run(arguments: &Info) -> Result<(), VerbFailure> {
-    let Info { file, trace_format, device, page, .. } = arguments;
-    if trace_format.is_none() && device.is_none() && file.is_file() && ftrace::looks(file)? {
+    let Info { file, reading, page, .. } = arguments;
+    if reading.is_plain() && file.is_file() && ftrace::looks(file)? {
         let tape = LoadedRecording::read(file)?;
         let account = account(&tape);
         let replay = tape.busiest().map(|device| (device, replay(&tape, device)));
@@ -60,12 +58,12 @@ pub fn run(arguments: &Info) -> Result<(), VerbFailure> {
         return Err(BadInput::new(file.display().to_string(), At::File, what, mend).into());
     }
     let mut survey = TraceSurvey::new();
-    let mut trace = super::open(file, trace_format.as_deref())?;
-    super::read(&mut trace, file, device.as_deref(), |record, _| {
+    let mut trace = reading.open(file)?;
+    reading.read(&mut trace, file, |record, _| {
         survey.add(record);
         Ok(())
     })?;
     let file = file.display().to_string();
-    let report = TraceReport::new(&file, &trace, survey.finish(), device.as_deref());
+    let report = TraceReport::new(&file, &trace, survey.finish(), reading.device());
     print(&if arguments.format == OutputFormat::Json { json(&report) } else { report.text() })
 }

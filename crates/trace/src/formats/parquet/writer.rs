@@ -67,7 +67,7 @@ impl<W: Write + Send> Parquet<W> {
         let file = SerializedFileWriter::new(out, Arc::new(schema), Arc::new(properties)).map_err(error)?;
         Ok(Parquet {
             file,
-            rows: RowGroup { words: ["read", "write", "flush"].map(ByteArray::from), ..Rows::default() },
+            rows: RowGroup { words: ["read", "write", "flush"].map(ByteArray::from), ..RowGroup::default() },
         })
     }
 
@@ -177,7 +177,8 @@ mod tests {
         };
         let records: Vec<_> = (0..GROUP as u64 + 1000).map(record).collect();
         let (bytes, lost) = written("parquet", &records);
-        assert_eq!(lost, Lost { written: records.len() as u64, ..Lost::default() });
+        let written = records.len() as u64;
+        assert_eq!(lost, Lost { written, backward: written - 1, ..Lost::default() });
         let path = std::env::temp_dir().join(format!("halfturn-{}.parquet", std::process::id()));
         std::fs::write(&path, bytes).unwrap();
         let reader = SerializedFileReader::new(std::fs::File::open(&path).unwrap()).unwrap();
