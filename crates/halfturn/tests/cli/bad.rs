@@ -1,5 +1,5 @@
 //! Bad input: exit code 2, nothing on stdout, and the message that stands in `tests/bad/cli/NAME.expected` beside the
-//! words of the command in `NAME.args`.
+//! words of the command in `NAME.args`. `HALFTURN_BLESS=1` writes the messages.
 
 use crate::{root, run_in};
 use std::fs;
@@ -16,8 +16,11 @@ fn bad_input_is_told_with_place_and_mend() {
     for case in cases {
         let words = fs::read_to_string(&case).expect("the words of the command");
         let output = run_in(&root(), &words.split_whitespace().collect::<Vec<_>>());
-        let expected = fs::read_to_string(case.with_extension("expected")).unwrap_or_default();
         let told = String::from_utf8_lossy(&output.stderr).into_owned();
+        if std::env::var_os("HALFTURN_BLESS").is_some() {
+            fs::write(case.with_extension("expected"), &told).expect("a folder to write in");
+        }
+        let expected = fs::read_to_string(case.with_extension("expected")).unwrap_or_default();
         if output.status.code() != Some(2) || !output.stdout.is_empty() || told != expected {
             wrong.push(format!("{}: {}\n{told}expected\n{expected}", case.display(), output.status));
         }
