@@ -23,6 +23,7 @@ cargo xtask budget [OPTIONS]
 
   --format json     Write JSON in place of a table
   --write           Make what was counted the budget
+  --costs           Count the tables of docs/performance.md instead: by depth, length, drive, disks, chunk, format and feature
   --sample          Count four scenes, which takes a fifth of the time
   --only TEXT       Count only scenes with this text in 'SCENE, DRIVE'
   --files           Say what each file of the source spends; nothing is compared
@@ -38,6 +39,7 @@ cargo xtask mutate [OPTIONS]
   Plants bugs and says which of them the tests find
 
   --seed N          Draw by this seed instead of the one in tests/mutants/gate.toml
+  --costs           Count the tables of docs/performance.md instead: by depth, length, drive, disks, chunk, format and feature
   --sample N        Try N of the gate's mutants, of crates soon built; --seed says which
   --crates A,B      Plant in these crates only
   --only TEXT       Try only those with this text in 'FILE:LINE: FUNCTION' or in their lines; may be repeated
@@ -83,6 +85,7 @@ fn parse_budget(arguments: &[String]) -> Result<budget::BudgetOptions, String> {
             "--write" => options.write = true,
             "--sample" => options.sample = true,
             "--files" => options.files = true,
+            "--costs" => options.costs = true,
             "--only" => {
                 options.only = Some(rest.next().ok_or("--only needs a text\n  mend: --only fcfs@1")?.to_owned())
             }

@@ -25,9 +25,9 @@ pub type SceneCounts = BTreeMap<String, Layers>;
 pub struct Baseline {
     /// The compiler; another one's counts are not comparable.
     pub rustc: String,
-    /// By drive, scene and layer.
+    /// By drive or table of costs, scene and layer.
     #[serde(flatten)]
-    pub drives: BTreeMap<String, SceneCounts>,
+    pub groups: BTreeMap<String, SceneCounts>,
 }
 
 impl Baseline {
@@ -42,8 +42,9 @@ impl Baseline {
     /// Writes the baseline's file.
     pub fn save(&self, root: &Path) -> Result<(), String> {
         let mut text = format!("{ABOUT}rustc = \"{}\"\n", self.rustc);
-        for (drive, scenes) in &self.drives {
-            text += &format!("\n[{drive}]\n");
+        for (drive, scenes) in &self.groups {
+            let quote = if drive.contains(' ') { "\"" } else { "" };
+            text += &format!("\n[{quote}{drive}{quote}]\n");
             for (scene, layers) in scenes {
                 let layers: Vec<String> = layers.iter().map(|(layer, count)| format!("{layer} = {count}")).collect();
                 text += &format!("\"{scene}\" = {{ {} }}\n", layers.join(", "));
@@ -54,7 +55,7 @@ impl Baseline {
 
     /// What is to be said of these counts of a scene: nothing where they are within the budget.
     pub fn excess_of(&self, drive: &str, scene: &str, counted: &Layers) -> Option<String> {
-        let budget = self.drives.get(drive)?.get(scene)?;
+        let budget = self.groups.get(drive)?.get(scene)?;
         let (now, then): (u64, u64) = (counted.values().sum(), budget.values().sum());
         let most = then as f64 * SLACK;
         let more = |layer: &str, count: u64| count as f64 - budget.get(layer).copied().unwrap_or(0) as f64;
@@ -80,7 +81,7 @@ mod tests {
 
     fn baseline() -> Baseline {
         let scenes = SceneCounts::from([("fcfs@1".to_owned(), layers(&[("core", 600), ("drive", 400)]))]);
-        Baseline { rustc: "1".into(), drives: BTreeMap::from([("catalogue".to_owned(), scenes)]) }
+        Baseline { rustc: "1".into(), groups: BTreeMap::from([("catalogue".to_owned(), scenes)]) }
     }
 
     #[test]

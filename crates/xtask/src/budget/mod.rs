@@ -3,11 +3,14 @@
 
 mod baseline;
 mod callgrind;
+mod costs;
 mod scenes;
 
 use baseline::Baseline;
 use callgrind::Layers;
-use scenes::{BudgetScene, DRIVES, LENGTHS, SCENES, SceneDrive};
+use costs::TRACES;
+pub use costs::{CostTable, cost_tables, table_titled};
+use scenes::{BudgetScene, DRIVES, LENGTHS, scenes};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -24,12 +27,21 @@ pub struct BudgetOptions {
     pub sample: bool,
     /// Only scenes with this in `NAME, DRIVE`.
     pub only: Option<String>,
+    /// The tables of costs in place of the ten scenes.
+    pub costs: bool,
     /// Files of the workspace in place of layers; nothing is compared.
     pub files: bool,
 }
 
-/// A scene on a drive, and what was counted of it.
-type Counted = (&'static BudgetScene, &'static SceneDrive, Layers);
+/// A scene, what it stands under in the budget, and the model of its drive where it names none.
+struct Job {
+    scene: BudgetScene,
+    group: &'static str,
+    model: String,
+}
+
+/// What was counted of a job.
+type Counted = (Job, Layers);
 
 /// Counts; true if everything is within its budget.
 ///
@@ -39,21 +51,9 @@ pub fn run(root: &Path, options: &BudgetOptions) -> Result<bool, String> {
     let bench = Workbench { program: build(root)?, folder: root.join("target/budget/scenes"), files: options.files };
     std::fs::create_dir_all(&bench.folder).map_err(|error| format!("{}: {error}", bench.folder.display()))?;
     for length in LENGTHS {
-        let file = bench.trace(length);
-        std::fs::write(&file, scenes::trace(length)).map_err(|error| format!("{}: {error}", file.display()))?;
+        bench.write_traces(length, options.costs)?;
     }
-    let mut jobs = Vec::new();
-    for drive in DRIVES.iter().take(if options.sample { 1 } else { DRIVES.len() }) {
-        let Some(model) = drive.model(root) else {
-            eprintln!("SKIPPED: {} is not there; nothing was counted of the {} drive", drive.model, drive.name);
-            continue;
-        };
-        let asked = |scene: &BudgetScene| {
-            let named = format!("{}, {}", scene.name, drive.name);
-            (scene.sample || !options.sample) && options.only.as_ref().is_none_or(|only| named.contains(only))
-        };
-        jobs.extend(SCENES.iter().filter(|scene| asked(scene)).map(|scene| (scene, drive, model.clone())));
-    }
+    let jobs = if options.costs { cost_jobs(options) } else { budget_jobs(root, options) };
     let counted = count_all(&bench, jobs)?;
     if options.files {
         counted.iter().for_each(print_files);
@@ -67,14 +67,44 @@ pub fn run(root: &Path, options: &BudgetOptions) -> Result<bool, String> {
     conclude(root, options, &counted)
 }
 
+/// Whether it is asked for.
+fn is_asked(options: &BudgetOptions, scene: &BudgetScene, group: &str) -> bool {
+    let named = format!("{}, {group}", scene.name);
+    options.only.as_ref().is_none_or(|only| named.contains(only))
+}
+
+/// The ten scenes on each drive.
+fn budget_jobs(root: &Path, options: &BudgetOptions) -> Vec<Job> {
+    let mut jobs = Vec::new();
+    for drive in DRIVES.iter().take(if options.sample { 1 } else { DRIVES.len() }) {
+        let Some(model) = drive.model(root) else {
+            eprintln!("SKIPPED: {} is not there; nothing was counted of the {} drive", drive.model, drive.name);
+            continue;
+        };
+        let asked = |scene: &BudgetScene| (scene.sample || !options.sample) && is_asked(options, scene, drive.name);
+        let job = |scene| Job { scene, group: drive.name, model: model.clone() };
+        jobs.extend(scenes().into_iter().filter(asked).map(job));
+    }
+    jobs
+}
+
+/// The tables of costs.
+fn cost_jobs(options: &BudgetOptions) -> Vec<Job> {
+    let jobs = cost_tables().into_iter().flat_map(|table| {
+        let job = move |scene| Job { scene, group: table.title, model: DRIVES[0].model.into() };
+        table.scenes.into_iter().map(job)
+    });
+    jobs.filter(|job| is_asked(options, &job.scene, job.group)).collect()
+}
+
 /// Compares what was counted with the budget, or makes it the budget.
 fn conclude(root: &Path, options: &BudgetOptions, counted: &[Counted]) -> Result<bool, String> {
     let mut baseline = Baseline::load(root)?;
     let rustc = rustc()?;
     if options.write {
         baseline.rustc = rustc;
-        for (scene, drive, layers) in counted {
-            baseline.drives.entry(drive.name.into()).or_default().insert(scene.name.into(), layers.clone());
+        for (job, layers) in counted {
+            baseline.groups.entry(job.group.into()).or_default().insert(job.scene.name.clone(), layers.clone());
         }
         baseline.save(root)?;
         return Ok(true);
@@ -83,10 +113,8 @@ fn conclude(root: &Path, options: &BudgetOptions, counted: &[Counted]) -> Result
         eprintln!("not compared: {} is of rustc {}, this is {rustc}", baseline::FILE, baseline.rustc);
         return Ok(true);
     }
-    let over: Vec<String> = counted
-        .iter()
-        .filter_map(|(scene, drive, layers)| baseline.excess_of(drive.name, scene.name, layers))
-        .collect();
+    let over: Vec<String> =
+        counted.iter().filter_map(|(job, layers)| baseline.excess_of(job.group, &job.scene.name, layers)).collect();
     over.iter().for_each(|told| eprintln!("over budget: {told}"));
     if !over.is_empty() {
         eprintln!(
@@ -104,27 +132,48 @@ struct Workbench {
 }
 
 impl Workbench {
+    /// The traces of so many requests, without their endings.
     fn trace(&self, length: u64) -> PathBuf {
-        self.folder.join(format!("{length}.csv"))
+        self.folder.join(length.to_string())
+    }
+
+    /// Writes the traces of so many requests; those in forms that need a library, too, if they are wanted.
+    fn write_traces(&self, length: u64, all: bool) -> Result<(), String> {
+        let of = |ending: &str| PathBuf::from(format!("{}.{ending}", self.trace(length).display()));
+        let plain = scenes::traces(length);
+        for (ending, text) in &plain {
+            std::fs::write(of(ending), text).map_err(|error| format!("{}: {error}", of(ending).display()))?;
+        }
+        let others = TRACES.iter().filter(|(ending, _)| all && plain.iter().all(|(other, _)| other != ending));
+        for (ending, _) in others {
+            let told = Command::new(&self.program).arg(of("msr.csv")).arg(of(ending)).output();
+            let told = told.map_err(|error| format!("{}: {error}", self.program.display()))?;
+            if !told.status.success() {
+                return Err(format!("{}: {}", of(ending).display(), String::from_utf8_lossy(&told.stderr)));
+            }
+        }
+        Ok(())
     }
 
     /// Instructions a command of a scene.
-    fn count(&self, scene: &BudgetScene, drive: &SceneDrive, model: &str) -> Result<Layers, String> {
-        let [(few, short), (many, long)] =
-            [self.run(scene, drive, model, LENGTHS[0])?, self.run(scene, drive, model, LENGTHS[1])?];
+    fn count(&self, job: &Job) -> Result<Layers, String> {
+        let [short, long] = job.scene.lengths;
+        let [(few, short), (many, long)] = [self.run(job, short)?, self.run(job, long)?];
         let each = |(layer, count): (String, u64)| {
             let before = short.get(&layer).copied().unwrap_or(0);
-            let per = (count.saturating_sub(before) as f64 / ((many - few) * scene.commands) as f64).round() as u64;
+            let commands = (many - few) * job.scene.commands;
+            let per = (count.saturating_sub(before) as f64 / commands as f64).round() as u64;
             (per > 0).then_some((layer, per))
         };
         Ok(long.into_iter().filter_map(each).collect())
     }
 
     /// Requests that ended in a run of such a length, and its instructions.
-    fn run(&self, scene: &BudgetScene, drive: &SceneDrive, model: &str, length: u64) -> Result<(u64, Layers), String> {
-        let stem = format!("{}-{}-{length}", scene.name.replace('/', "-"), drive.name);
+    fn run(&self, job: &Job, length: u64) -> Result<(u64, Layers), String> {
+        let named = format!("{}-{}-{length}", job.scene.name, job.group);
+        let stem = named.replace(|c: char| !c.is_ascii_alphanumeric() && !"@.-".contains(c), "-");
         let (file, out) = (self.folder.join(format!("{stem}.toml")), self.folder.join(format!("{stem}.callgrind")));
-        let text = scene.experiment(model, length, &self.trace(length));
+        let text = job.scene.experiment(&job.model, length, &self.trace(length));
         std::fs::write(&file, text).map_err(|error| format!("{}: {error}", file.display()))?;
         let mut command = Command::new("valgrind");
         command.args(["--tool=callgrind", "--quiet", &format!("--callgrind-out-file={}", out.display())]);
@@ -143,19 +192,16 @@ impl Workbench {
 }
 
 /// Counts all, as many at a time as there are processors, in the order asked.
-fn count_all(
-    bench: &Workbench,
-    jobs: Vec<(&'static BudgetScene, &'static SceneDrive, String)>,
-) -> Result<Vec<Counted>, String> {
+fn count_all(bench: &Workbench, jobs: Vec<Job>) -> Result<Vec<Counted>, String> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    let (next, done) = (Mutex::new(jobs.iter().enumerate()), Mutex::new(BTreeMap::new()));
+    let (next, done) = (Mutex::new(jobs.into_iter().enumerate()), Mutex::new(BTreeMap::new()));
     std::thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
                 loop {
-                    let job = next.lock().unwrap().next();
-                    let Some((i, (scene, drive, model))) = job else { return };
-                    let counted = bench.count(scene, drive, model).map(|layers| (*scene, *drive, layers));
+                    let taken = next.lock().unwrap().next();
+                    let Some((i, job)) = taken else { return };
+                    let counted = bench.count(&job).map(|layers| (job, layers));
                     done.lock().unwrap().insert(i, counted);
                 }
             });
@@ -204,27 +250,29 @@ fn rustc() -> Result<String, String> {
 const COLUMNS: [&str; 10] = ["load", "trace", "world", "core", "array", "policy", "predictor", "drive", "disk", "rest"];
 
 fn print_table(counted: &[Counted]) {
-    print!("{:<11} {:<9} {:>6}", "scene", "drive", "total");
+    let widest = |of: fn(&Job) -> usize| counted.iter().map(|(job, _)| of(job)).max().unwrap_or(0).max(9);
+    let (names, groups) = (widest(|job| job.scene.name.chars().count()), widest(|job| job.group.len()));
+    print!("{:<names$} {:<groups$} {:>6}", "scene", "drive", "total");
     COLUMNS.iter().for_each(|layer| print!(" {layer:>9}"));
     println!();
-    for (scene, drive, layers) in counted {
-        print!("{:<11} {:<9} {:>6}", scene.name, drive.name, layers.values().sum::<u64>());
+    for (job, layers) in counted {
+        print!("{:<names$} {:<groups$} {:>6}", job.scene.name, job.group, layers.values().sum::<u64>());
         COLUMNS.iter().for_each(|layer| print!(" {:>9}", layers.get(*layer).copied().unwrap_or(0)));
         println!();
     }
 }
 
 fn print_json(counted: &[Counted]) {
-    let scene = |(scene, drive, layers): &Counted| {
+    let scene = |(job, layers): &Counted| {
         let total: u64 = layers.values().sum();
-        serde_json::json!({ "scene": scene.name, "drive": drive.name, "instructions": total, "layers": layers })
+        serde_json::json!({ "scene": job.scene.name, "drive": job.group, "instructions": total, "layers": layers })
     };
     println!("{:#}", serde_json::Value::Array(counted.iter().map(scene).collect()));
 }
 
 /// What each file of the source spends, the most first.
-fn print_files((scene, drive, files): &Counted) {
-    println!("{}, {}: {}", scene.name, drive.name, files.values().sum::<u64>());
+fn print_files((job, files): &Counted) {
+    println!("{}, {}: {}", job.scene.name, job.group, files.values().sum::<u64>());
     let mut files: Vec<_> = files.iter().collect();
     files.sort_by_key(|(name, count)| (std::cmp::Reverse(**count), name.as_str()));
     files.iter().for_each(|(name, count)| println!("{count:>8}  {name}"));

@@ -31,93 +31,117 @@ impl SceneDrive {
 
 /// One experiment. What is counted is divided by commands, which are requests where each is one command.
 pub struct BudgetScene {
-    pub name: &'static str,
+    pub name: String,
+    /// In place of the drive that is asked for: a name of the catalogue.
+    pub model: Option<&'static str>,
+    /// Keys that go into `[drive]`.
+    pub drive: String,
     /// Keys that go into `[scheduler]`.
-    scheduler: &'static str,
-    /// Keys of the one `[[workload]]`.
-    workload: &'static str,
+    pub scheduler: String,
+    /// Keys of the one `[[workload]]`; `TRACE` stands for the path of what is replayed, without its ending.
+    pub workload: String,
     /// Keys of other tables.
-    rest: &'static str,
+    pub rest: String,
     /// Commands of a request.
     pub commands: u64,
+    /// The commands of a short run and of a long one.
+    pub lengths: [u64; 2],
     /// Whether it is among those that are soon counted, and between them pass through every layer.
     pub sample: bool,
 }
 
-const CLOSED: &str = "kind = \"closed\"\nsize = \"4KiB\"\ndepth = ";
-
-/// One of random reads of 4 KiB at a fixed depth, under a policy.
-const fn random(name: &'static str, scheduler: &'static str, depth: &'static str) -> BudgetScene {
-    BudgetScene { name, scheduler, workload: depth, rest: "", commands: 1, sample: false }
+impl Default for BudgetScene {
+    fn default() -> BudgetScene {
+        BudgetScene {
+            name: String::new(),
+            model: None,
+            drive: String::new(),
+            scheduler: String::new(),
+            workload: String::new(),
+            rest: String::new(),
+            commands: 1,
+            lengths: LENGTHS,
+            sample: false,
+        }
+    }
 }
 
-/// The same, counted by `--sample`, too.
-const fn in_sample(scene: BudgetScene) -> BudgetScene {
-    BudgetScene { sample: true, ..scene }
+/// A workload of random reads of 4 KiB, so many outstanding at once.
+pub fn closed(depth: u32) -> String {
+    format!("kind = \"closed\"\nsize = \"4KiB\"\ndepth = {depth}")
 }
 
-pub const SCENES: [BudgetScene; 10] = [
-    in_sample(random("fcfs@1", "policy = \"fcfs\"", "1")),
-    random("c-look@50", "policy = \"c-look\"", "50"),
-    random("sstf@50", "policy = \"sstf\"", "50"),
-    random("satf@50", "policy = \"satf\"", "50"),
-    in_sample(random("satf@1000", "policy = \"satf\"", "1000")),
-    random("satf@10000", "policy = \"satf\"", "10000"),
-    random("asatf@1000", "policy = \"asatf\"", "1000"),
-    BudgetScene {
-        name: "2MiB/16KiB",
-        scheduler: "policy = \"fcfs\"\nio = \"semi-preemptible\"\nplan = { chunk = \"16KiB\" }",
-        workload: "kind = \"closed\"\nsize = \"2MiB\"\ndepth = 1",
-        rest: "",
-        commands: 128,
-        sample: true,
-    },
-    BudgetScene {
-        name: "array",
-        scheduler: "policy = \"satf\"",
-        workload: "64",
-        rest: "[array]\nlevel = \"0/1\"\ndisks = 8\n",
-        commands: 1,
-        sample: false,
-    },
-    BudgetScene {
-        name: "trace",
-        scheduler: "policy = \"fcfs\"",
-        workload: "kind = \"trace\"\nformat = \"msr\"\nreplay = \"closed\"\ndepth = 1\nfile = \"TRACE\"",
-        rest: "",
-        commands: 1,
-        sample: true,
-    },
-];
+/// One of random reads of 4 KiB under a policy, with so many waiting.
+fn random(policy: &str, depth: u32) -> BudgetScene {
+    let scheduler = format!("policy = \"{policy}\"");
+    BudgetScene { name: format!("{policy}@{depth}"), scheduler, workload: closed(depth), ..BudgetScene::default() }
+}
+
+/// The ten that every change is held to.
+pub fn scenes() -> Vec<BudgetScene> {
+    vec![
+        BudgetScene { sample: true, ..random("fcfs", 1) },
+        random("c-look", 50),
+        random("sstf", 50),
+        random("satf", 50),
+        BudgetScene { sample: true, ..random("satf", 1_000) },
+        random("satf", 10_000),
+        random("asatf", 1_000),
+        BudgetScene {
+            name: "2MiB/16KiB".into(),
+            scheduler: "policy = \"fcfs\"\nio = \"semi-preemptible\"\nplan = { chunk = \"16KiB\" }".into(),
+            workload: "kind = \"closed\"\nsize = \"2MiB\"\ndepth = 1".into(),
+            commands: 128,
+            sample: true,
+            ..BudgetScene::default()
+        },
+        BudgetScene {
+            name: "array".into(),
+            rest: "[array]\nlevel = \"0/1\"\ndisks = 8\n".into(),
+            ..random("satf", 64)
+        },
+        BudgetScene {
+            name: "trace".into(),
+            workload: "kind = \"trace\"\nformat = \"msr\"\nreplay = \"closed\"\ndepth = 1\nfile = \"TRACE.msr.csv\""
+                .into(),
+            sample: true,
+            ..random("fcfs", 1)
+        },
+    ]
+}
 
 impl BudgetScene {
-    /// The experiment with so many commands, on this model of a drive; `trace` is what is replayed, where anything is.
+    /// The experiment with so many commands, on this model of a drive; `trace` is what is replayed, without its ending.
     pub fn experiment(&self, model: &str, commands: u64, trace: &Path) -> String {
         let requests = commands / self.commands;
-        let workload = match self.workload.parse::<u32>() {
-            Ok(depth) => format!("{CLOSED}{depth}"),
-            Err(_) => self.workload.replace("TRACE", &trace.display().to_string()),
-        };
+        let workload = self.workload.replace("TRACE", &trace.display().to_string());
         format!(
-            "[drive]\nmodel = \"{model}\"\n[scheduler]\n{}\n{}[[workload]]\nname = \"load\"\n{workload}\n[run]\nrequests = \
+            "[drive]\nmodel = \"{}\"\n{}[scheduler]\n{}\n{}[[workload]]\nname = \"load\"\n{workload}\n[run]\nrequests = \
              {requests}\n",
-            self.scheduler, self.rest
+            self.model.unwrap_or(model),
+            self.drive,
+            self.scheduler,
+            self.rest
         )
     }
 }
 
-/// A trace of random reads of 4 KiB as MSR Cambridge's are written, 10 ms apart.
-pub fn trace(requests: u64) -> String {
+/// A trace of random reads of 4 KiB, 10 ms apart, in each of the forms that need no library, by its ending: as MSR Cambridge's,
+/// SPC's and Alibaba's are written.
+pub fn traces(requests: u64) -> [(&'static str, String); 3] {
     // Of both drives: 8 GB. What is beyond the requests counted is there for the load to settle.
     let (blocks, spare) = (2_000_000, 100);
-    let mut text = String::from("Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n");
+    let mut msr = String::from("Timestamp,Hostname,DiskNumber,Type,Offset,Size,ResponseTime\n");
+    let (mut spc, mut alibaba) = (String::new(), String::new());
     let mut state = 1_u64;
     for i in 0..requests + spare {
         // Knuth's multiplier for MMIX; the high bits are the random ones.
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         let offset = (state >> 33) % blocks * 4096;
         let at = 128_166_372_000_000_000 + i * 100_000;
-        let _ = writeln!(text, "{at},host,0,Read,{offset},4096,50000");
+        let _ = writeln!(msr, "{at},host,0,Read,{offset},4096,50000");
+        let _ = writeln!(spc, "0,{},4096,r,{}.{:02}", offset / 512, i / 100, i % 100);
+        let _ = writeln!(alibaba, "0,R,{offset},4096,{}", 1_577_808_000_000_000 + i * 10_000);
     }
-    text
+    [("msr.csv", msr), ("spc", spc), ("alibaba.csv", alibaba)]
 }

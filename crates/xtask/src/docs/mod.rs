@@ -5,6 +5,7 @@ mod papers;
 mod picture;
 mod validation;
 
+use crate::budget::{CostTable, cost_tables, table_titled};
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -102,21 +103,60 @@ fn performance(root: &Path) -> Result<String, String> {
          to. A scene is a policy and the requests that\nwait, `2MiB/16KiB` a stream in short commands, `array` a RAID, `trace` a \
          recorded load.\n"
     );
-    for (drive, scenes) in budget.iter().filter_map(|(drive, scenes)| Some((drive, scenes.as_table()?))) {
+    let groups = || budget.iter().filter_map(|(name, scenes)| Some((name, scenes.as_table()?)));
+    for (drive, scenes) in groups().filter(|(name, _)| table_titled(name).is_none()) {
         let _ = write!(text, "\n## {}\n\n| scene | all | {} | rest |\n|---|", name_of(drive), LAYERS.join(" | "));
         text += &"---:|".repeat(LAYERS.len() + 2);
         text.push('\n');
         for (scene, layers) in scenes {
             let cost = |layer: &str| layers.get(layer).and_then(toml::Value::as_integer).unwrap_or(0);
-            let all: i64 = layers.as_table().into_iter().flatten().filter_map(|(_, cost)| cost.as_integer()).sum();
-            let _ = write!(text, "| `{scene}` | {all} |");
+            let _ = write!(text, "| `{scene}` | {} |", sum(layers));
             for layer in LAYERS.iter().chain(&["rest"]) {
                 let _ = write!(text, " {} |", cost(layer));
             }
             text.push('\n');
         }
     }
+    text += "\nThe tables below are of all layers together; `cargo xtask budget --costs` counts them.\n";
+    for table in cost_tables() {
+        let counted = budget.get(table.title).and_then(toml::Value::as_table);
+        text += &cost_table(&table, &|scene| counted?.get(scene).map(sum));
+    }
     Ok(text)
+}
+
+/// Instructions of all layers.
+fn sum(layers: &toml::Value) -> i64 {
+    layers.as_table().into_iter().flatten().filter_map(|(_, cost)| cost.as_integer()).sum()
+}
+
+/// A table of what was counted, a row and a column for each name; what was not counted is a dash.
+fn cost_table(table: &CostTable, counted: &dyn Fn(&str) -> Option<i64>) -> String {
+    let names: Vec<(&str, &str)> =
+        table.scenes.iter().map(|scene| scene.name.split_once(", ").unwrap_or((&scene.name, ""))).collect();
+    let mut columns: Vec<&str> = Vec::new();
+    names.iter().for_each(|(_, column)| {
+        if !columns.contains(column) {
+            columns.push(column)
+        }
+    });
+    let mut rows: Vec<&str> = Vec::new();
+    names.iter().for_each(|(row, _)| {
+        if !rows.contains(row) {
+            rows.push(row)
+        }
+    });
+    let (title, about, over) = (table.title, table.about, table.rows);
+    let mut text = format!("\n## {title}\n\n{about}\n\n| {over} | {} |\n|---|", columns.join(" | "));
+    text += &"---:|".repeat(columns.len());
+    for row in rows {
+        let _ = write!(text, "\n| {row} |");
+        for column in &columns {
+            let cost = counted(&format!("{row}, {column}")).map_or("–".into(), |cost| cost.to_string());
+            let _ = write!(text, " {cost} |");
+        }
+    }
+    text + "\n"
 }
 
 fn name_of(drive: &str) -> &str {
