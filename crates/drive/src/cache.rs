@@ -1,4 +1,7 @@
 //! Cache segments: each holds one run of blocks; an empty one is filled first, else the least recently used.
+//!
+//! The hot path is `look`: a drive with a queue asks it of each command that waits, whenever it decides. Most are for blocks that no
+//! segment is near; a count of segments by region tells so without a look at any, however many there are.
 
 use block::{Extent, Lbn};
 
@@ -34,13 +37,75 @@ pub(crate) struct Segments {
     oldest: usize,
     /// The one that was used last, if it was not given up since.
     used: Option<usize>,
+    regions: Regions,
+}
+
+/// How many segments reach into a region of the disk, by a hash of the region. No segment is longer than a region, so that it
+/// reaches into that of its start and that of its end, and no other.
+#[derive(Clone, Debug)]
+struct Regions {
+    counts: Vec<u16>,
+    /// The blocks of a region, as a power of two.
+    shift: u32,
+}
+
+/// Counts for each segment: of regions without one, few share a count with one that has.
+const COUNTS: usize = 32;
+
+impl Regions {
+    /// For `most` segments of at most `blocks` blocks.
+    fn new(most: usize, blocks: u64) -> Regions {
+        let counts = vec![0; (most.max(1) * COUNTS).next_power_of_two()];
+        Regions { counts, shift: blocks.max(1).next_power_of_two().trailing_zeros() }
+    }
+
+    #[inline]
+    fn slot(&self, region: u64) -> usize {
+        // Neighbours are told apart by the low bits; what is far away seldom has the same.
+        (region ^ region >> 13) as usize & (self.counts.len() - 1)
+    }
+
+    /// One more segment, or one fewer, from `start` up to and with the block `end`.
+    #[inline]
+    fn count(&mut self, start: Lbn, end: Lbn, change: impl Fn(u16) -> u16) {
+        let (first, last) = (start.0 >> self.shift, end.0 >> self.shift);
+        let slot = self.slot(first);
+        self.counts[slot] = change(self.counts[slot]);
+        if last != first {
+            let slot = self.slot(last);
+            self.counts[slot] = change(self.counts[slot]);
+        }
+    }
+
+    /// Whether a segment may have, or end just before, this block.
+    #[inline]
+    fn may_have(&self, block: Lbn) -> bool {
+        self.counts[self.slot(block.0 >> self.shift)] > 0
+    }
+
+    /// Whether a segment may have any of these blocks.
+    fn may_share(&self, at: Extent) -> bool {
+        let (first, last) = (at.start.0 >> self.shift, at.end().0 >> self.shift);
+        // Long extents are not worth the search.
+        last - first > 2 || (first..=last).any(|region| self.counts[self.slot(region)] > 0)
+    }
 }
 
 impl Segments {
     /// `most` segments of `blocks` blocks each.
     pub(crate) fn new(most: u32, blocks: u32) -> Segments {
         let (held, most) = (Vec::with_capacity(most as usize), most as usize);
-        Segments { held, most, blocks: u64::from(blocks), oldest: 0, used: None }
+        let regions = Regions::new(most, u64::from(blocks));
+        Segments { held, most, blocks: u64::from(blocks), oldest: 0, used: None, regions }
+    }
+
+    /// A segment holds the blocks from `start` to `end`.
+    #[inline]
+    fn set(&mut self, i: usize, start: Lbn, end: Lbn) {
+        let segment = &mut self.held[i];
+        self.regions.count(segment.start, segment.end, |count| count - 1);
+        (segment.start, segment.end) = (start, end);
+        self.regions.count(start, end, |count| count + 1);
     }
 
     /// Takes a segment from the ring, which holds another.
@@ -85,6 +150,9 @@ impl Segments {
     /// What is held of `at`.
     #[inline]
     pub(crate) fn look(&self, at: Extent) -> Lookup {
+        if !self.regions.may_have(at.start) {
+            return Lookup::Miss;
+        }
         let mut found = Lookup::Miss;
         for (i, segment) in self.held.iter().enumerate() {
             if segment.start <= at.start && at.start <= segment.end {
@@ -135,26 +203,24 @@ impl Segments {
     #[inline(always)]
     pub(crate) fn extend(&mut self, i: usize, end: Lbn) {
         self.touch(i);
-        let segment = &mut self.held[i];
+        let segment = self.held[i];
         if end > segment.end {
-            segment.end = end;
-            segment.start = segment.start.max(Lbn(end.0.saturating_sub(self.blocks)));
+            self.set(i, segment.start.max(Lbn(end.0.saturating_sub(self.blocks))), end);
         }
     }
 
     /// A segment gives up what it holds from `end` on.
     #[inline]
     pub(crate) fn cut(&mut self, i: usize, end: Lbn) {
-        let segment = &mut self.held[i];
-        segment.end = segment.end.min(end).max(segment.start);
+        let segment = self.held[i];
+        self.set(i, segment.start, segment.end.min(end).max(segment.start));
     }
 
     /// A segment gives up what it holds before `start`.
     pub(crate) fn forget_before(&mut self, i: usize, start: Lbn) {
-        let segment = &mut self.held[i];
-        segment.start = segment.start.max(start);
-        if segment.start >= segment.end {
-            segment.start = segment.end;
+        let segment = self.held[i];
+        self.set(i, segment.start.max(start).min(segment.end), segment.end);
+        if start.max(segment.start) >= segment.end {
             self.free(i);
         }
     }
@@ -165,13 +231,14 @@ impl Segments {
         let start = start.max(Lbn(end.0.saturating_sub(self.blocks)));
         let taken = self.next_taken().unwrap_or_else(|| self.add());
         self.touch(taken);
-        (self.held[taken].start, self.held[taken].end) = (start, end);
+        self.set(taken, start, end);
         taken
     }
 
     /// One more segment, which holds nothing yet.
     fn add(&mut self) -> usize {
         let i = self.held.len();
+        self.regions.count(Lbn(0), Lbn(0), |count| count + 1);
         self.held.push(Segment { start: Lbn(0), end: Lbn(0), is_free: false, older: i, newer: i });
         if i > 0 {
             self.link(i, self.oldest);
@@ -186,10 +253,13 @@ impl Segments {
 
     /// Blocks of `at` were written: whatever is held of them is stale.
     pub(crate) fn invalidate(&mut self, at: Extent) {
+        if !self.regions.may_share(at) {
+            return;
+        }
         for i in 0..self.held.len() {
-            let segment = &mut self.held[i];
+            let segment = self.held[i];
             if segment.start < at.end() && at.start < segment.end {
-                segment.end = segment.start;
+                self.set(i, segment.start, segment.start);
                 self.free(i);
             }
         }
@@ -263,6 +333,44 @@ mod tests {
                 segments.touch(i);
                 clock += 1;
                 used[i] = clock;
+            }
+        }
+    }
+
+    /// What is told of an extent, and what is left after a write, are those of a look at every segment.
+    #[test]
+    fn regions_hide_no_segment() {
+        for (most, blocks) in [(1, 1), (3, 100), (8, 64), (96, 4096)] {
+            let mut segments = Segments::new(most, blocks);
+            let mut state = u64::from(most);
+            let mut draw = |below: u64| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                (state >> 33) % below
+            };
+            for step in 0..20_000 {
+                let at = Extent::new(draw(u64::from(blocks) * 40), draw(u64::from(blocks) * 3 / 2 + 1) as u32 + 1);
+                let held = segments.held.clone();
+                let near = |it: &Segment| it.start <= at.start && at.start <= it.end;
+                let has = |it: &Segment| near(it) && at.end() <= it.end;
+                let expected = match (held.iter().position(has), held.iter().rposition(near)) {
+                    (Some(i), _) => Lookup::Hit(i),
+                    (None, Some(i)) => Lookup::Partial(i),
+                    (None, None) => Lookup::Miss,
+                };
+                assert_eq!(segments.look(at), expected, "{most} segments, step {step}");
+                let i = draw(u64::from(most)) as usize;
+                match draw(6) {
+                    0 | 1 => drop(segments.fill(at.start, at.end())),
+                    2 if i < held.len() => segments.extend(i, Lbn(held[i].end.0 + draw(100))),
+                    3 if i < held.len() => segments.cut(i, at.start),
+                    4 if i < held.len() => segments.forget_before(i, Lbn(held[i].start.0 + draw(50))),
+                    5 => {
+                        segments.invalidate(at);
+                        let stale = |it: &Segment| it.start < it.end && it.start < at.end() && at.start < it.end;
+                        assert!(!segments.held.iter().any(stale), "{most} segments, step {step}");
+                    }
+                    _ => {}
+                }
             }
         }
     }

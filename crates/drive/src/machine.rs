@@ -11,6 +11,7 @@
 
 use crate::account::{Account, Parts};
 use crate::cache::Lookup;
+use crate::noise::SeekSpread;
 use crate::state::{CommandOrigin, Drive, Flying, Waiting, WriteBack};
 use block::errno::EINVAL;
 use block::{Caps, Command, Direction, Extent, Lbn, Outcome, Span, Tag, Time, Verb};
@@ -32,13 +33,16 @@ impl Drive {
         let writing = self.write_back.is_some() || self.buffer.first().is_some();
         let (issued, ordinal) = (now, self.ordinal);
         if self.rules.depth == 1 {
-            self.begin::<true>(now, Waiting { tag, issued, command, came: now, ordinal, behind: false, writing });
+            self.begin::<true>(
+                now,
+                Waiting { tag, issued, command, came: now, ordinal, behind: false, writing, spot: None },
+            );
             return;
         }
         let came = if self.bus.exclusive { Time::NEVER } else { now };
         // A command that is complete for the host keeps nobody waiting in a queue, though the arm be still at it.
         let behind = self.held > now && inside > 0;
-        self.admit(now, Waiting { tag, issued, command, came, ordinal, behind, writing });
+        self.admit(now, Waiting { tag, issued, command, came, ordinal, behind, writing, spot: None });
     }
 
     /// When something next happens in it, if nothing more is issued: a command completes, or it decides which of those
@@ -145,11 +149,15 @@ impl Drive {
 
     /// The same, for a command that takes the arm whether or not its blocks are in memory.
     pub(crate) fn foresee_access(&self, now: Time, issued: Time, command: Command, origin: CommandOrigin) -> Span {
-        let class = self.class(command.verb);
-        let from = if origin == CommandOrigin::Queue { now } else { issued };
-        let ready = (from + self.overhead(class, origin)).max(now);
-        let (arrived, passage) = self.reach(ready, command);
+        let (arrived, passage) = self.reach(self.ready_at(now, issued, command.verb, origin), command);
         arrived.since(now) + passage.latency
+    }
+
+    /// From when on the arm could move for a command that is begun now.
+    #[inline]
+    pub(crate) fn ready_at(&self, now: Time, issued: Time, verb: Verb, origin: CommandOrigin) -> Time {
+        let from = if origin == CommandOrigin::Queue { now } else { issued };
+        (from + self.overhead(self.class(verb), origin)).max(now)
     }
 
     /// When the arm would be there for a transfer that could begin to move it at `ready`, and the passage then.
@@ -425,13 +433,26 @@ impl Drive {
     #[inline(always)]
     pub(crate) fn move_arm(&self, track: Track, at: Extent, direction: Direction, start: Time) -> (Stroke, Spot) {
         let spot = self.mechanics.layout.locate_command(at.start);
+        (self.stroke_to(spot.track, track, (at, direction), start, || self.noise.spread(self.ordinal)), spot)
+    }
+
+    /// The move of the arm at `start` from one track `to` another, where a transfer is to go on, whose seek is off by that much.
+    #[inline(always)]
+    pub(crate) fn stroke_to(
+        &self,
+        to: Track,
+        from: Track,
+        (at, direction): (Extent, Direction),
+        start: Time,
+        spread: impl FnOnce() -> SeekSpread,
+    ) -> Stroke {
         let settles = self.settles_as(at, direction);
-        let mut stroke = self.mechanics.stroke(track, spot.track, settles);
-        stroke.seek = self.noise.apply(stroke.seek, start, self.ordinal);
+        let mut stroke = self.mechanics.stroke(from, to, settles);
+        stroke.seek = self.noise.apply(stroke.seek, start, spread);
         if settles.writes() {
             stroke.settle += self.overheads.least_seek.less(stroke.total());
         }
-        (stroke, spot)
+        stroke
     }
 
     /// Which way the data of the last transfer went.

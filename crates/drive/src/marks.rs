@@ -8,6 +8,7 @@
 //! A command that has begun is never interrupted: a policy other than `late` concerns only what still waits.
 
 use crate::account::Parts;
+use crate::queue::ArmForesight;
 use crate::state::{Drive, Flying, Waiting};
 use block::errno::{ENODATA, ETIME};
 use block::{Mark, Outcome, Span, Time};
@@ -21,7 +22,8 @@ impl Drive {
         waiting: impl Iterator<Item = (usize, &'a Waiting)> + Clone,
     ) -> Option<usize> {
         let high = waiting.clone().filter(|(_, it)| self.rules.high_priority && it.command.mark == Mark::High);
-        if let Some((i, _)) = high.min_by_key(|(_, it)| self.foresee_turn(now, it)) {
+        let mut arm = ArmForesight::default();
+        if let Some((i, _)) = high.min_by_key(|(_, it)| self.foresee_turn(now, it, &mut arm, u64::MAX)) {
             return Some(i);
         }
         let first = waiting.filter_map(|(i, it)| Some((self.latest_begin(it)?, i))).min();

@@ -23,6 +23,13 @@ pub(crate) fn normal(bits: u64) -> f64 {
     libm::sqrt(-2.0 * libm::log(1.0 - u)) * libm::cos(TAU * v)
 }
 
+/// By how much one seek is off: whichever way it goes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SeekSpread {
+    off_ns: f64,
+    late: Span,
+}
+
 /// The spread of seek times.
 #[derive(Clone, Debug)]
 pub(crate) struct SeekNoise {
@@ -48,23 +55,28 @@ impl SeekNoise {
         }
     }
 
-    /// What a seek that begins now, of the command with this ordinal, really takes; at least half of what it should.
+    /// What a seek that begins now really takes, if it is off by so much; at least half of what it should.
     #[inline]
-    pub(crate) fn apply(&self, seek: Span, now: Time, ordinal: u64) -> Span {
-        if self.none { seek } else { self.vary(seek, now, ordinal) }
+    pub(crate) fn apply(&self, seek: Span, now: Time, spread: impl FnOnce() -> SeekSpread) -> Span {
+        if self.none { seek } else { self.vary(seek, now, spread) }
+    }
+
+    /// By how much the seek of the command with this ordinal is off.
+    pub(crate) fn spread(&self, ordinal: u64) -> SeekSpread {
+        let bits = hash(self.seed, ordinal);
+        let late = if unit(hash(bits, 3)) < self.late_share { self.late_by } else { Span::ZERO };
+        SeekSpread { off_ns: normal(bits) * self.sd_ns, late }
     }
 
     #[inline(never)]
-    fn vary(&self, seek: Span, now: Time, ordinal: u64) -> Span {
+    fn vary(&self, seek: Span, now: Time, spread: impl FnOnce() -> SeekSpread) -> Span {
         let drifted = self.drift.filter(|drift| now >= drift.at);
         let seek = drifted.map_or(seek, |drift| Span((seek.0 as f64 * (1.0 + drift.seek)) as u64));
         if seek == Span::ZERO || (self.sd_ns == 0.0 && self.late_share == 0.0) {
             return seek;
         }
-        let bits = hash(self.seed, ordinal);
-        let noisy = (seek.0 as f64 + normal(bits) * self.sd_ns).max(seek.0 as f64 / 2.0);
-        let late = if unit(hash(bits, 3)) < self.late_share { self.late_by } else { Span::ZERO };
-        Span(noisy as u64) + late
+        let SeekSpread { off_ns, late } = spread();
+        Span((seek.0 as f64 + off_ns).max(seek.0 as f64 / 2.0) as u64) + late
     }
 }
 
@@ -160,9 +172,9 @@ mod tests {
         let truth = Truth { seek_noise: Span::from_ms(0.3), ..Truth::default() };
         let (a, b) = (SeekNoise::new(&truth, 7), SeekNoise::new(&truth, 8));
         let seek = Span::from_ms(8.0);
-        assert_eq!(a.apply(seek, Time(0), 3), a.apply(seek, Time(9), 3));
-        assert_ne!(a.apply(seek, Time(0), 3), b.apply(seek, Time(0), 3));
-        let errors: Vec<f64> = (0..10_000).map(|i| a.apply(seek, Time(0), i).as_ms() - 8.0).collect();
+        assert_eq!(a.apply(seek, Time(0), || a.spread(3)), a.apply(seek, Time(9), || a.spread(3)));
+        assert_ne!(a.apply(seek, Time(0), || a.spread(3)), b.apply(seek, Time(0), || b.spread(3)));
+        let errors: Vec<f64> = (0..10_000).map(|i| a.apply(seek, Time(0), || a.spread(i)).as_ms() - 8.0).collect();
         let mean = errors.iter().sum::<f64>() / 1e4;
         let variance = errors.iter().map(|e| e * e).sum::<f64>() / 1e4;
         assert!(mean.abs() < 0.01 && (variance.sqrt() - 0.3).abs() < 0.01, "mean {mean} variance {variance}");
@@ -172,7 +184,7 @@ mod tests {
     fn a_drift_makes_seeks_longer_from_its_time_on() {
         let drift = Some(Drift { at: Time(1000), seek: 0.2 });
         let noise = SeekNoise::new(&Truth { drift, ..Truth::default() }, 7);
-        let seek = |seek, now| noise.apply(Span(seek), Time(now), 3);
+        let seek = |seek, now| noise.apply(Span(seek), Time(now), || noise.spread(3));
         assert_eq!(
             [seek(5_000_000, 999), seek(5_000_000, 1000), seek(0, 1000)].map(|span| span.0),
             [5_000_000, 6_000_000, 0]

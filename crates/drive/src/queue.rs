@@ -10,9 +10,10 @@
 //! A part of a command's time, `queued`, says how long others went first.
 
 use crate::cache::Lookup;
+use crate::noise::SeekSpread;
 use crate::state::{CommandOrigin, Drive, Waiting};
 use block::{Command, Lbn, Span, Time, Verb};
-use disk::{Drain, Turn};
+use disk::{Drain, Spot, Track, Turn};
 
 /// Who has the arm next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,13 +24,22 @@ enum Next {
     WriteBack,
 }
 
+/// What is the same for most that a decision weighs, worked out once: where the arm will be, and from when on, if something could
+/// move it from that time on, and by how much the next seek is off.
+#[derive(Default)]
+pub(crate) struct ArmForesight {
+    stays: Option<(Time, (Time, Track))>,
+    spread: Option<SeekSpread>,
+}
+
 impl Drive {
     /// Takes in a command that has just come: it starts at once or waits.
-    pub(crate) fn admit(&mut self, now: Time, waiting: Waiting) {
+    pub(crate) fn admit(&mut self, now: Time, mut waiting: Waiting) {
         let command = waiting.command;
         let free = self.has_free_arm(now) && self.waiting.is_empty();
         let wants_room = self.waiting.iter().any(|it| self.wants_room(it.command));
         if self.bus.exclusive {
+            waiting.spot = self.place_of(command);
             self.waiting.push_back(waiting);
             self.let_in(now);
             self.decide(now);
@@ -44,10 +54,18 @@ impl Drive {
                 // Nothing that came before it, a flush say, still wants those on the medium.
                 self.buffer.supersede(command.at);
             }
+            waiting.spot = self.place_of(command);
             self.waiting.push_back(waiting);
             self.decide(now);
         }
         self.decision = self.next_decision(now);
+    }
+
+    /// Where a transfer begins; nothing of what is none.
+    fn place_of(&self, command: Command) -> Option<Spot> {
+        let transfers = matches!(command.verb, Verb::Read | Verb::Write { .. }) && command.at.blocks > 0;
+        let inside = transfers && command.at.end().0 <= self.mechanics.layout.blocks();
+        inside.then(|| self.mechanics.layout.locate_command(command.at.start))
     }
 
     /// Starts what waits and needs no arm and, if the arm is free, what has it next.
@@ -234,9 +252,10 @@ impl Drive {
             }
         }
         let weighed = ahead_of_flush().enumerate().filter(competes).take(usize::from(self.rules.weighs));
+        let mut arm = ArmForesight::default();
         for (i, waiting) in weighed {
-            let cost = self.foresee_turn(now, waiting);
-            if best.is_none_or(|(least, _)| cost < least) {
+            let below = best.map_or(u64::MAX, |(least, _)| least);
+            if let Some(cost) = self.foresee_turn(now, waiting, &mut arm, below) {
                 best = Some((cost, if writer == Some(i) { Next::WriteBack } else { Next::Command(i) }));
             }
         }
@@ -244,10 +263,11 @@ impl Drive {
     }
 
     /// How far a command that waits is from being next in the order of the queue: in ns or, in an order by blocks, in blocks.
+    /// Nothing where that is `below` or more: most are told by the way of the arm alone.
     #[inline(always)]
-    pub(crate) fn foresee_turn(&self, now: Time, waiting: &Waiting) -> u64 {
+    pub(crate) fn foresee_turn(&self, now: Time, waiting: &Waiting, arm: &mut ArmForesight, below: u64) -> Option<u64> {
         if self.rules.order != Turn::Soonest {
-            return self.distance(self.rules.order, waiting.command.at.start);
+            return Some(self.distance(self.rules.order, waiting.command.at.start)).filter(|cost| *cost < below);
         }
         let queued = self.overheads.queued.is_some() && self.is_behind(waiting);
         let origin = if queued { CommandOrigin::Queue } else { CommandOrigin::Host };
@@ -255,12 +275,41 @@ impl Drive {
             Verb::Read => self.bus.exclusive && self.cache.hits_wait,
             _ => !self.cache.accepts_busy,
         };
-        match needs_arm {
+        let cost = match (needs_arm, waiting.spot) {
             // The arm is on its way there already; the overhead passes meanwhile.
-            false if self.is_quick(waiting.command) => 0,
-            true => self.foresee_access(now, waiting.issued, waiting.command, origin).0,
-            false => self.foresee_from(now, waiting.issued, waiting.command, origin).0,
+            (false, _) if self.is_quick(waiting.command) => 0,
+            (_, Some(spot)) => return self.foresee_transfer(now, (waiting, origin), spot, arm, below),
+            (true, None) => self.foresee_access(now, waiting.issued, waiting.command, origin).0,
+            (false, None) => self.foresee_from(now, waiting.issued, waiting.command, origin).0,
+        };
+        Some(cost).filter(|cost| *cost < below)
+    }
+
+    /// How long a transfer that begins at `spot` and takes the arm would wait for its first block, in ns.
+    #[inline]
+    fn foresee_transfer(
+        &self,
+        now: Time,
+        (waiting, origin): (&Waiting, CommandOrigin),
+        spot: Spot,
+        arm: &mut ArmForesight,
+        below: u64,
+    ) -> Option<u64> {
+        let Command { verb, at, .. } = waiting.command;
+        let ready = self.ready_at(now, waiting.issued, verb, origin);
+        let (free, track) = match arm.stays {
+            Some((asked, stays)) if asked == ready => stays,
+            _ => arm.stays.insert((ready, self.foresee_arm(ready))).1,
+        };
+        let start = free.max(ready);
+        let spread = || *arm.spread.get_or_insert_with(|| self.noise.spread(self.ordinal));
+        let stroke = self.stroke_to(spot.track, track, (at, verb.direction()), start, spread);
+        let arrived = start + stroke.total();
+        if arrived.since(now).0 >= below {
+            return None;
         }
+        let passage = self.mechanics.pass(&self.spindle, arrived, spot, at, verb.direction());
+        Some((arrived.since(now) + passage.latency).0).filter(|cost| *cost < below)
     }
 
     /// How far a command that begins at block `at` is from being next, in an order by blocks.
@@ -361,7 +410,8 @@ mod tests {
         for (tag, at) in (0..).zip(&reads[1..]) {
             let command = Command::new(Verb::Read, *at, Place::Nowhere);
             let (issued, came) = (Time(5), Time(10));
-            let waiting = Waiting { tag: Tag(tag), issued, command, came, ordinal: 0, behind: false, writing: false };
+            let waiting =
+                Waiting { tag: Tag(tag), issued, command, came, ordinal: 0, behind: false, writing: false, spot: None };
             drive.waiting.push_back(waiting);
         }
         drive

@@ -7,7 +7,7 @@ use crate::buffer::WriteBuffer;
 use crate::cache::Segments;
 use crate::noise::{SeekNoise, Spindle};
 use block::{Command, Direction, Extent, Lbn, Outcome, Span, Tag, Time};
-use disk::{Bus, Cache, Mechanics, Overheads, Passage, Progress, Queue, Sheet, Stroke, Track, Truth};
+use disk::{Bus, Cache, Mechanics, Overheads, Passage, Progress, Queue, Sheet, Spot, Stroke, Track, Truth};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -35,6 +35,8 @@ pub(crate) struct Waiting {
     pub(crate) behind: bool,
     /// Whether something was to be written back when it came.
     pub(crate) writing: bool,
+    /// Where it begins, of a transfer that waits with others: each decision asks for it.
+    pub(crate) spot: Option<Spot>,
 }
 
 /// Where a command comes from when it is begun, which decides what of its overhead is still to come.

@@ -180,9 +180,9 @@ impl Profile {
     #[inline]
     fn travel(&self, head: &Head, cylinder: u32, surface: u16, direction: Direction) -> u64 {
         // Products, not branches: which candidates switch heads cannot be foreseen.
-        let distance = head.cylinder.abs_diff(cylinder) as usize;
+        let distance = head.cylinder.abs_diff(cylinder);
         let switch = u64::from(head.surface != surface) * self.motion.head_switch;
-        let moved = u64::from(self.motion.seek[distance.min(self.motion.seek.len() - 1)]).max(switch);
+        let moved = self.motion.seek(distance).max(switch);
         let settle = u64::from(direction.writes() && moved > 0) * self.motion.write_settle;
         moved + settle + head.leaves[direction as usize]
     }
@@ -190,7 +190,7 @@ impl Profile {
     /// Ticks until the arm is at any cylinder at such a distance or farther.
     #[inline(always)]
     fn least_travel(&self, head: &Head, distance: u32, direction: Direction) -> u64 {
-        let floor = u64::from(self.motion.floor[(distance as usize).min(self.motion.floor.len() - 1)]);
+        let floor = self.motion.least_seek(distance);
         let settle = u64::from(direction.writes() && floor > 0) * self.motion.write_settle;
         floor + settle + head.leaves[direction as usize]
     }
@@ -580,8 +580,7 @@ impl Predictor for Profile {
             self.reviewed = 0;
             let period = self.phase.period_ns();
             if self.motion.is_stale(period) {
-                let Mechanics { seek, switches, .. } = &*self.mechanics;
-                self.motion = std::mem::take(&mut self.motion).retime(seek.ns(), switches, &self.overheads, period);
+                self.motion.retime(&self.mechanics.switches, &self.overheads, period);
             }
         }
     }

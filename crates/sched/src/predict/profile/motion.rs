@@ -7,14 +7,19 @@ use disk::{Overheads, Switches};
 pub(super) const TURN_BITS: u32 = 28;
 
 /// Seek and rotation times in clock ticks.
-#[derive(Clone, Debug, Default)]
+///
+/// The seek curve, of as many entries as there are cylinders, is kept in ticks of the revolution that was believed in first. Where the
+/// drive turns at another rate one factor makes up for it: what a rate costs to learn anew does not grow with the drive.
+#[derive(Clone, Debug)]
 pub(super) struct Motion {
     /// The revolution they are fractions of, in ns.
     period_ns: f64,
-    /// Seek by distance, for reads.
-    pub(super) seek: Vec<u32>,
-    /// Least seek at this distance or any longer.
-    pub(super) floor: Vec<u32>,
+    /// Seek by distance, for reads, and the least seek at this distance or any longer; in ticks of `curve_ns`.
+    seek: Vec<u32>,
+    floor: Vec<u32>,
+    curve_ns: f64,
+    /// What a tick of the curve is in ticks, in parts of 2³¹.
+    pace: u64,
     pub(super) head_switch: u64,
     pub(super) write_settle: u64,
     /// Before the arm moves: after a read and after a write, for reads and for writes.
@@ -25,44 +30,56 @@ pub(super) struct Motion {
     pub(super) buffered: [u64; 2],
 }
 
+/// Parts of a factor, as a power of two: a tick of 32 bits times up to twice as many parts keeps within 64 bits.
+const PACE_BITS: u32 = 31;
+
 impl Motion {
     /// The moves of a drive whose revolution takes `period_ns`.
     pub(super) fn new(seek_ns: &[u32], switches: &Switches, overheads: &Overheads, period_ns: f64) -> Motion {
-        let room = || Vec::with_capacity(seek_ns.len());
-        Motion::fill(seek_ns, switches, overheads, period_ns, [room(), room()])
-    }
-
-    /// The same moves where a revolution takes `period_ns`; in the memory of the old ones.
-    pub(super) fn retime(self, seek_ns: &[u32], switches: &Switches, overheads: &Overheads, period_ns: f64) -> Motion {
-        Motion::fill(seek_ns, switches, overheads, period_ns, [self.seek, self.floor])
-    }
-
-    fn fill(
-        seek_ns: &[u32],
-        switches: &Switches,
-        overheads: &Overheads,
-        period_ns: f64,
-        [mut seek, mut floor]: [Vec<u32>; 2],
-    ) -> Motion {
-        let ticks = |span: Span| ticks(span, period_ns);
-        seek.clear();
-        seek.extend(seek_ns.iter().map(|ns| ticks(Span(u64::from(*ns))) as u32));
-        floor.clear();
-        floor.extend_from_slice(&seek);
+        let seek: Vec<u32> = seek_ns.iter().map(|ns| ticks(Span(u64::from(*ns)), period_ns) as u32).collect();
+        let mut floor = seek.clone();
         for d in (1..floor.len()).rev() {
             floor[d - 1] = floor[d - 1].min(floor[d]);
         }
-        Motion {
+        let mut motion = Motion {
             period_ns,
             seek,
             floor,
-            head_switch: ticks(switches.head),
-            write_settle: ticks(switches.write_settle),
-            overhead: [Direction::Read, Direction::Write]
-                .map(|last| [overheads.read, overheads.write].map(|after| ticks(after.a(last)))),
-            hit: [Direction::Read, Direction::Write].map(|last| ticks(overheads.hit.a(last))),
-            buffered: [Direction::Read, Direction::Write].map(|last| ticks(overheads.buffered.a(last))),
-        }
+            curve_ns: period_ns,
+            pace: 1 << PACE_BITS,
+            head_switch: 0,
+            write_settle: 0,
+            overhead: [[0; 2]; 2],
+            hit: [0; 2],
+            buffered: [0; 2],
+        };
+        motion.retime(switches, overheads, period_ns);
+        motion
+    }
+
+    /// The same moves where a revolution takes `period_ns`, at most twice as fast as at first.
+    pub(super) fn retime(&mut self, switches: &Switches, overheads: &Overheads, period_ns: f64) {
+        let ticks = |span: Span| ticks(span, period_ns);
+        let both = [Direction::Read, Direction::Write];
+        self.period_ns = period_ns;
+        self.pace = (self.curve_ns / period_ns * f64::from(1u32 << PACE_BITS)).min(f64::from(u32::MAX)) as u64;
+        self.head_switch = ticks(switches.head);
+        self.write_settle = ticks(switches.write_settle);
+        self.overhead = both.map(|last| [overheads.read, overheads.write].map(|after| ticks(after.a(last))));
+        self.hit = both.map(|last| ticks(overheads.hit.a(last)));
+        self.buffered = both.map(|last| ticks(overheads.buffered.a(last)));
+    }
+
+    /// Ticks of a seek over so many cylinders, for a read.
+    #[inline(always)]
+    pub(super) fn seek(&self, distance: u32) -> u64 {
+        u64::from(self.seek[(distance as usize).min(self.seek.len() - 1)]) * self.pace >> PACE_BITS
+    }
+
+    /// Ticks of the shortest seek over so many cylinders or more.
+    #[inline(always)]
+    pub(super) fn least_seek(&self, distance: u32) -> u64 {
+        u64::from(self.floor[(distance as usize).min(self.floor.len() - 1)]) * self.pace >> PACE_BITS
     }
 
     /// A span in ticks.
