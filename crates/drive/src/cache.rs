@@ -37,13 +37,13 @@ pub(crate) struct Segments {
     oldest: usize,
     /// The one that was used last, if it was not given up since.
     used: Option<usize>,
-    regions: Regions,
+    regions: SegmentRegions,
 }
 
 /// How many segments reach into a region of the disk, by a hash of the region. No segment is longer than a region, so that it
 /// reaches into that of its start and that of its end, and no other.
 #[derive(Clone, Debug)]
-struct Regions {
+struct SegmentRegions {
     counts: Vec<u16>,
     /// The blocks of a region, as a power of two.
     shift: u32,
@@ -52,17 +52,30 @@ struct Regions {
 /// Counts for each segment: of regions without one, few share a count with one that has.
 const COUNTS: usize = 32;
 
-impl Regions {
+impl SegmentRegions {
     /// For `most` segments of at most `blocks` blocks.
-    fn new(most: usize, blocks: u64) -> Regions {
+    fn new(most: usize, blocks: u64) -> SegmentRegions {
         let counts = vec![0; (most.max(1) * COUNTS).next_power_of_two()];
-        Regions { counts, shift: blocks.max(1).next_power_of_two().trailing_zeros() }
+        SegmentRegions { counts, shift: blocks.max(1).next_power_of_two().trailing_zeros() }
     }
 
     #[inline]
     fn slot(&self, region: u64) -> usize {
         // Neighbours are told apart by the low bits; what is far away seldom has the same.
         (region ^ region >> 13) as usize & (self.counts.len() - 1)
+    }
+
+    /// Whether these runs of blocks reach into the same regions: as a segment that grows mostly does.
+    #[inline(always)]
+    fn are_same(&self, (start, end): (Lbn, Lbn), (other_start, other_end): (Lbn, Lbn)) -> bool {
+        ((start.0 ^ other_start.0) | (end.0 ^ other_end.0)) >> self.shift == 0
+    }
+
+    /// A segment that had the first of these has the second.
+    #[inline]
+    fn recount(&mut self, before: (Lbn, Lbn), now: (Lbn, Lbn)) {
+        self.count(before.0, before.1, |count| count - 1);
+        self.count(now.0, now.1, |count| count + 1);
     }
 
     /// One more segment, or one fewer, from `start` up to and with the block `end`.
@@ -95,7 +108,7 @@ impl Segments {
     /// `most` segments of `blocks` blocks each.
     pub(crate) fn new(most: u32, blocks: u32) -> Segments {
         let (held, most) = (Vec::with_capacity(most as usize), most as usize);
-        let regions = Regions::new(most, u64::from(blocks));
+        let regions = SegmentRegions::new(most, u64::from(blocks));
         Segments { held, most, blocks: u64::from(blocks), oldest: 0, used: None, regions }
     }
 
@@ -103,9 +116,11 @@ impl Segments {
     #[inline]
     fn set(&mut self, i: usize, start: Lbn, end: Lbn) {
         let segment = &mut self.held[i];
-        self.regions.count(segment.start, segment.end, |count| count - 1);
+        let before = (segment.start, segment.end);
         (segment.start, segment.end) = (start, end);
-        self.regions.count(start, end, |count| count + 1);
+        if !self.regions.are_same(before, (start, end)) {
+            self.regions.recount(before, (start, end));
+        }
     }
 
     /// Takes a segment from the ring, which holds another.

@@ -7,12 +7,14 @@
 
 mod arm_time;
 mod billed;
+mod ends;
 mod fates;
 mod plain;
 mod shown;
 
 pub(crate) use arm_time::ArmTime;
 use billed::Billing;
+use ends::DriveEnds;
 
 use crate::arms::Arms;
 use crate::camera::Camera;
@@ -145,8 +147,7 @@ struct Issued {
 pub(crate) struct Drives<'a, M, L: Measured> {
     drives: Vec<M>,
     /// When something next happens in each, and in which first.
-    ends: Vec<Time>,
-    first: usize,
+    ends: DriveEnds,
     load: L,
     stop: Stop,
     stage: Stage,
@@ -232,8 +233,7 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         let settles = if camera.as_ref().is_some_and(Camera::is_brief) { 0 } else { load.settles() };
         let mut world = Drives {
             issued: vec![Issued::default(); drives.len() * depth],
-            ends: vec![Time::NEVER; drives.len()],
-            first: 0,
+            ends: DriveEnds::new(drives.len()),
             measured: vec![false; drives.len()],
             unmeasured: drives.len(),
             probes: vec![Probes::default(); drives.len()],
@@ -348,7 +348,7 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         }
         let Some(Measures { end, .. }) = self.measures.as_ref().filter(|_| self.gave_up) else { return 0 };
         let stuck = |(disk, issued): (usize, &Issued)| {
-            let overtaken = self.depth > 1 || self.ends[disk / self.depth] == Time::NEVER;
+            let overtaken = self.depth > 1 || self.ends.of(disk / self.depth) == Time::NEVER;
             issued.flies && issued.request.is_some() && issued.at < *end && overtaken
         };
         self.issued.iter().enumerate().filter(|it| stuck(*it)).count() as u64
@@ -356,19 +356,8 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
 
     /// A drive's next completion is another.
     #[inline(always)]
-    fn expect<const PLAIN: bool>(&mut self, disk: usize) {
-        let end = self.drives[disk].next().unwrap_or(Time::NEVER);
-        self.ends[disk] = end;
-        if PLAIN {
-            return;
-        }
-        if disk != self.first {
-            if (end, disk) < (self.ends[self.first], self.first) {
-                self.first = disk;
-            }
-        } else if self.ends.len() > 1 {
-            self.first = (0..self.ends.len()).min_by_key(|disk| self.ends[*disk]).unwrap_or(0);
-        }
+    fn expect(&mut self, disk: usize) {
+        self.ends.set(disk, self.drives[disk].next().unwrap_or(Time::NEVER));
     }
 
     /// From the first moment after the warm-up at which no command is in flight, the time of an arm is accounted; where
@@ -397,12 +386,12 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
     /// not told.
     #[inline(always)]
     fn happen_in_drive<const PLAIN: bool>(&mut self) -> Option<Input> {
-        let disk = if PLAIN { 0 } else { self.first };
+        let disk = if PLAIN { 0 } else { self.ends.first() };
         let Some((now, tag, outcome, parts)) = self.drives[disk].finish() else {
-            self.expect::<PLAIN>(disk);
+            self.expect(disk);
             return None;
         };
-        self.expect::<PLAIN>(disk);
+        self.expect(disk);
         let dead = !PLAIN && !self.dead.is_empty() && self.dead.contains(&DiskId(disk as u16));
         let outcome = if dead { Outcome::Failed(EIO) } else { outcome };
         let slot = &mut self.issued[disk * self.depth + tag.0 as usize];
@@ -445,7 +434,7 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         if !PLAIN && let Some(billing) = &mut self.billing {
             billing.begin_command(disk, tag, &command, &mut self.drives[disk]);
         }
-        self.expect::<PLAIN>(disk);
+        self.expect(disk);
     }
 
     #[inline(always)]
@@ -470,19 +459,10 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         self.over = true;
     }
 
-    /// What is left of the command in progress, on average over the drives.
-    fn in_progress(&self) -> Span {
-        if let [end] = self.ends[..] {
-            return if end == Time::NEVER { Span::ZERO } else { end.since(self.now) };
-        }
-        let left = self.ends.iter().filter(|end| **end != Time::NEVER).map(|end| end.since(self.now).0);
-        Span(left.sum::<u64>() / self.ends.len() as u64)
-    }
-
     /// What the load has to say, if that concerns the core.
     #[inline(always)]
     fn ask_load(&mut self, now: Time) -> Option<Input> {
-        let left = self.in_progress();
+        let left = self.ends.mean_left(self.now);
         match self.load.fire(now, left) {
             Ok(Some(Input::Submit(request))) => {
                 self.outstanding += 1;
@@ -538,7 +518,7 @@ impl<M: Machine, L: Measured> World for Drives<'_, M, L> {
             self.over = self.failed.is_some() || self.is_over();
         }
         while !(self.over || self.watched && self.has_seen_all()) {
-            let done = self.ends[self.first];
+            let done = self.ends.of(self.ends.first());
             let due = self.load.due();
             // When no request will come, nobody learns any more.
             let wake = wake.filter(|_| due.is_some() || self.outstanding > 0 || self.load.scans());

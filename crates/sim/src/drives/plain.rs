@@ -40,7 +40,7 @@ impl<M: Machine, L: Measured> Drives<'_, M, L> {
             return false;
         }
         let one = core.has_one_disk();
-        let done = self.ends[if one { 0 } else { self.first }];
+        let done = self.ends.of(if one { 0 } else { self.ends.first() });
         let due = self.load.due().unwrap_or(Time::NEVER).max(self.now);
         let has_room = core.room() > 0;
         self.crowded |= !has_room && due <= done;
@@ -61,7 +61,7 @@ impl<M: Machine, L: Measured> Drives<'_, M, L> {
         }
         self.now = due;
         self.begin_measuring(due);
-        match self.load.fire(due, self.in_progress()) {
+        match self.load.fire(due, self.ends.mean_left(self.now)) {
             Ok(Some(Input::Submit(request))) => {
                 self.outstanding += 1;
                 self.wrote |= request.op.writes();

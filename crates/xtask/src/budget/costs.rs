@@ -1,7 +1,7 @@
 //! What a command costs by how much there is of something: tables for `docs/performance.md`, each of which could show that a cost
 //! grows where it should not.
 
-use super::scenes::{BudgetScene, LENGTHS, closed};
+use super::scenes::{BudgetScene, LENGTHS, random_reads};
 
 /// Scenes side by side: of each the name is `ROW, COLUMN`.
 pub struct CostTable {
@@ -27,7 +27,12 @@ pub fn table_titled(title: &str) -> Option<CostTable> {
 
 /// Under this policy, with so many waiting.
 fn random(name: String, policy: &str, depth: u32) -> BudgetScene {
-    BudgetScene { name, scheduler: format!("policy = \"{policy}\""), workload: closed(depth), ..BudgetScene::default() }
+    BudgetScene {
+        name,
+        scheduler: format!("policy = \"{policy}\""),
+        workload: random_reads(depth),
+        ..BudgetScene::default()
+    }
 }
 
 fn waiting() -> CostTable {

@@ -34,14 +34,14 @@ pub struct BudgetOptions {
 }
 
 /// A scene, what it stands under in the budget, and the model of its drive where it names none.
-struct Job {
+struct BudgetJob {
     scene: BudgetScene,
     group: &'static str,
     model: String,
 }
 
 /// What was counted of a job.
-type Counted = (Job, Layers);
+type Counted = (BudgetJob, Layers);
 
 /// Counts; true if everything is within its budget.
 ///
@@ -51,7 +51,7 @@ pub fn run(root: &Path, options: &BudgetOptions) -> Result<bool, String> {
     let bench = Workbench { program: build(root)?, folder: root.join("target/budget/scenes"), files: options.files };
     std::fs::create_dir_all(&bench.folder).map_err(|error| format!("{}: {error}", bench.folder.display()))?;
     for length in LENGTHS {
-        bench.write_traces(length, options.costs)?;
+        bench.write_traces(length, if options.costs { &TRACES } else { &[] })?;
     }
     let jobs = if options.costs { cost_jobs(options) } else { budget_jobs(root, options) };
     let counted = count_all(&bench, jobs)?;
@@ -74,7 +74,7 @@ fn is_asked(options: &BudgetOptions, scene: &BudgetScene, group: &str) -> bool {
 }
 
 /// The ten scenes on each drive.
-fn budget_jobs(root: &Path, options: &BudgetOptions) -> Vec<Job> {
+fn budget_jobs(root: &Path, options: &BudgetOptions) -> Vec<BudgetJob> {
     let mut jobs = Vec::new();
     for drive in DRIVES.iter().take(if options.sample { 1 } else { DRIVES.len() }) {
         let Some(model) = drive.model(root) else {
@@ -82,16 +82,16 @@ fn budget_jobs(root: &Path, options: &BudgetOptions) -> Vec<Job> {
             continue;
         };
         let asked = |scene: &BudgetScene| (scene.sample || !options.sample) && is_asked(options, scene, drive.name);
-        let job = |scene| Job { scene, group: drive.name, model: model.clone() };
+        let job = |scene| BudgetJob { scene, group: drive.name, model: model.clone() };
         jobs.extend(scenes().into_iter().filter(asked).map(job));
     }
     jobs
 }
 
 /// The tables of costs.
-fn cost_jobs(options: &BudgetOptions) -> Vec<Job> {
+fn cost_jobs(options: &BudgetOptions) -> Vec<BudgetJob> {
     let jobs = cost_tables().into_iter().flat_map(|table| {
-        let job = move |scene| Job { scene, group: table.title, model: DRIVES[0].model.into() };
+        let job = move |scene| BudgetJob { scene, group: table.title, model: DRIVES[0].model.into() };
         table.scenes.into_iter().map(job)
     });
     jobs.filter(|job| is_asked(options, &job.scene, job.group)).collect()
@@ -137,15 +137,14 @@ impl Workbench {
         self.folder.join(length.to_string())
     }
 
-    /// Writes the traces of so many requests; those in forms that need a library, too, if they are wanted.
-    fn write_traces(&self, length: u64, all: bool) -> Result<(), String> {
+    /// Writes the traces of so many requests: those in forms that need no library, and `others` in theirs.
+    fn write_traces(&self, length: u64, others: &[(&str, &str)]) -> Result<(), String> {
         let of = |ending: &str| PathBuf::from(format!("{}.{ending}", self.trace(length).display()));
         let plain = scenes::traces(length);
         for (ending, text) in &plain {
             std::fs::write(of(ending), text).map_err(|error| format!("{}: {error}", of(ending).display()))?;
         }
-        let others = TRACES.iter().filter(|(ending, _)| all && plain.iter().all(|(other, _)| other != ending));
-        for (ending, _) in others {
+        for (ending, _) in others.iter().filter(|(ending, _)| plain.iter().all(|(other, _)| other != ending)) {
             let told = Command::new(&self.program).arg(of("msr.csv")).arg(of(ending)).output();
             let told = told.map_err(|error| format!("{}: {error}", self.program.display()))?;
             if !told.status.success() {
@@ -156,7 +155,7 @@ impl Workbench {
     }
 
     /// Instructions a command of a scene.
-    fn count(&self, job: &Job) -> Result<Layers, String> {
+    fn count(&self, job: &BudgetJob) -> Result<Layers, String> {
         let [short, long] = job.scene.lengths;
         let [(few, short), (many, long)] = [self.run(job, short)?, self.run(job, long)?];
         let each = |(layer, count): (String, u64)| {
@@ -169,7 +168,7 @@ impl Workbench {
     }
 
     /// Requests that ended in a run of such a length, and its instructions.
-    fn run(&self, job: &Job, length: u64) -> Result<(u64, Layers), String> {
+    fn run(&self, job: &BudgetJob, length: u64) -> Result<(u64, Layers), String> {
         let named = format!("{}-{}-{length}", job.scene.name, job.group);
         let stem = named.replace(|c: char| !c.is_ascii_alphanumeric() && !"@.-".contains(c), "-");
         let (file, out) = (self.folder.join(format!("{stem}.toml")), self.folder.join(format!("{stem}.callgrind")));
@@ -192,7 +191,7 @@ impl Workbench {
 }
 
 /// Counts all, as many at a time as there are processors, in the order asked.
-fn count_all(bench: &Workbench, jobs: Vec<Job>) -> Result<Vec<Counted>, String> {
+fn count_all(bench: &Workbench, jobs: Vec<BudgetJob>) -> Result<Vec<Counted>, String> {
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
     let (next, done) = (Mutex::new(jobs.into_iter().enumerate()), Mutex::new(BTreeMap::new()));
     std::thread::scope(|scope| {
@@ -250,7 +249,7 @@ fn rustc() -> Result<String, String> {
 const COLUMNS: [&str; 10] = ["load", "trace", "world", "core", "array", "policy", "predictor", "drive", "disk", "rest"];
 
 fn print_table(counted: &[Counted]) {
-    let widest = |of: fn(&Job) -> usize| counted.iter().map(|(job, _)| of(job)).max().unwrap_or(0).max(9);
+    let widest = |of: fn(&BudgetJob) -> usize| counted.iter().map(|(job, _)| of(job)).max().unwrap_or(0).max(9);
     let (names, groups) = (widest(|job| job.scene.name.chars().count()), widest(|job| job.group.len()));
     print!("{:<names$} {:<groups$} {:>6}", "scene", "drive", "total");
     COLUMNS.iter().for_each(|layer| print!(" {layer:>9}"));

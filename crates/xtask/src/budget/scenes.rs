@@ -67,14 +67,19 @@ impl Default for BudgetScene {
 }
 
 /// A workload of random reads of 4 KiB, so many outstanding at once.
-pub fn closed(depth: u32) -> String {
+pub fn random_reads(depth: u32) -> String {
     format!("kind = \"closed\"\nsize = \"4KiB\"\ndepth = {depth}")
 }
 
 /// One of random reads of 4 KiB under a policy, with so many waiting.
 fn random(policy: &str, depth: u32) -> BudgetScene {
     let scheduler = format!("policy = \"{policy}\"");
-    BudgetScene { name: format!("{policy}@{depth}"), scheduler, workload: closed(depth), ..BudgetScene::default() }
+    BudgetScene {
+        name: format!("{policy}@{depth}"),
+        scheduler,
+        workload: random_reads(depth),
+        ..BudgetScene::default()
+    }
 }
 
 /// The ten that every change is held to.

@@ -73,13 +73,13 @@ impl Motion {
     /// Ticks of a seek over so many cylinders, for a read.
     #[inline(always)]
     pub(super) fn seek(&self, distance: u32) -> u64 {
-        u64::from(self.seek[(distance as usize).min(self.seek.len() - 1)]) * self.pace >> PACE_BITS
+        (u64::from(self.seek[(distance as usize).min(self.seek.len() - 1)]) * self.pace) >> PACE_BITS
     }
 
     /// Ticks of the shortest seek over so many cylinders or more.
     #[inline(always)]
     pub(super) fn least_seek(&self, distance: u32) -> u64 {
-        u64::from(self.floor[(distance as usize).min(self.floor.len() - 1)]) * self.pace >> PACE_BITS
+        (u64::from(self.floor[(distance as usize).min(self.floor.len() - 1)]) * self.pace) >> PACE_BITS
     }
 
     /// A span in ticks.
