@@ -1,6 +1,10 @@
 //! The write buffer: extents accepted and not yet on the medium, written back shortest access first.
+//!
+//! No two of them share a block: what is written anew supersedes what waits. So they have an order by place, too, in which whether any
+//! holds a block is told in a few steps, as a drive with a queue asks of each command that waits whenever it decides.
 
 use block::{Extent, Lbn, Span, Time};
+use disk::Spot;
 use std::collections::VecDeque;
 
 /// Extents a drive keeps track of at most.
@@ -17,6 +21,8 @@ pub(crate) struct Dirty {
     pub(crate) ready: Time,
     /// How its data come into the buffer.
     pub(crate) feed: Feed,
+    /// Where it begins.
+    pub(crate) spot: Spot,
 }
 
 /// How data come over the bus.
@@ -42,6 +48,8 @@ impl Feed {
 pub(crate) struct WriteBuffer {
     /// In order of arrival.
     waiting: VecDeque<Dirty>,
+    /// Where they are, in the order of their places.
+    places: Vec<Extent>,
     capacity: u64,
     used: u64,
     /// Extents it holds at most.
@@ -56,7 +64,8 @@ impl WriteBuffer {
     pub(crate) fn new(capacity: u32, extents: u32, joins: bool) -> WriteBuffer {
         let most = if extents == 0 { MOST_EXTENTS } else { MOST_EXTENTS.min(extents as usize) };
         let slots = MOST_EXTENTS.min(capacity as usize);
-        WriteBuffer { waiting: VecDeque::with_capacity(slots), capacity: u64::from(capacity), used: 0, most, joins }
+        let (waiting, places) = (VecDeque::with_capacity(slots), Vec::with_capacity(slots));
+        WriteBuffer { waiting, places, capacity: u64::from(capacity), used: 0, most, joins }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -89,25 +98,51 @@ impl WriteBuffer {
         self.free() >= u64::from(at.blocks) && extents < most
     }
 
-    /// Accepts an extent that fits.
-    pub(crate) fn push(&mut self, at: Extent, ready: Time, feed: Feed) {
+    /// Accepts an extent that fits and begins at `spot`; nothing of it waits.
+    pub(crate) fn push(&mut self, at: Extent, ready: Time, feed: Feed, spot: Spot) {
         self.used += u64::from(at.blocks);
-        self.waiting.push_back(Dirty { at, ready, feed });
+        self.waiting.push_back(Dirty { at, ready, feed, spot });
+        self.add_place(at);
     }
 
-    /// The one the arm could begin soonest, of the oldest whose data are there at `now`: its place, and when.
-    pub(crate) fn soonest(&self, now: Time, begins: impl Fn(Extent) -> Time) -> Option<(usize, Time)> {
+    /// How many of them, in the order of their places, begin before a block.
+    #[inline]
+    fn before(&self, block: Lbn) -> usize {
+        self.places.partition_point(|at| at.start < block)
+    }
+
+    fn add_place(&mut self, at: Extent) {
+        self.places.insert(self.before(at.start), at);
+    }
+
+    fn remove_place(&mut self, at: Extent) {
+        let i = self.before(at.start);
+        debug_assert_eq!(self.places[i], at);
+        self.places.remove(i);
+    }
+
+    /// The one the arm could begin soonest, of the oldest whose data are there at `now`: its place, and when. `begins` gives nothing
+    /// for one that would not begin before the time it is given.
+    pub(crate) fn soonest(&self, now: Time, begins: impl Fn(&Dirty, Time) -> Option<Time>) -> Option<(usize, Time)> {
+        let mut best: Option<(usize, Time)> = None;
         let there = self.waiting.iter().take(WEIGHED).take_while(|dirty| dirty.ready <= now);
-        there.map(|dirty| begins(dirty.at)).enumerate().min_by_key(|(_, begins)| *begins)
+        for (place, dirty) in there.enumerate() {
+            if let Some(at) = begins(dirty, best.map_or(Time::NEVER, |(_, at)| at)) {
+                best = Some((place, at));
+            }
+        }
+        best
     }
 
     /// Takes one out for write-back; its room stays taken until `remove`.
     pub(crate) fn take(&mut self, place: usize) -> Option<Dirty> {
-        self.waiting.remove(place)
+        let dirty = self.waiting.remove(place)?;
+        self.remove_place(dirty.at);
+        Some(dirty)
     }
 
-    /// Gives up what waits of `at`: it was written anew.
-    pub(crate) fn supersede(&mut self, at: Extent) {
+    /// Gives up what waits of `at`: it was written anew. What is left of an extent begins where `locate` says.
+    pub(crate) fn supersede(&mut self, at: Extent, locate: impl Fn(Lbn) -> Spot) {
         if !self.touches(at) {
             return;
         }
@@ -118,6 +153,10 @@ impl WriteBuffer {
             let start = old.start.max(at.end());
             let tail = Extent { start, blocks: end.0.saturating_sub(start.0) as u32 };
             self.used -= u64::from(old.blocks - head.blocks - tail.blocks);
+            if (head.blocks, tail.blocks) != (old.blocks, 0) && (head.blocks, tail.blocks) != (0, old.blocks) {
+                self.remove_place(old);
+                [head, tail].into_iter().filter(|left| left.blocks > 0).for_each(|left| self.add_place(left));
+            }
             // What is left of an extent that is still coming counts as coming with it, from its first block on.
             match (head.blocks > 0, tail.blocks > 0) {
                 (false, false) => {
@@ -127,10 +166,11 @@ impl WriteBuffer {
                 (true, true) => {
                     self.waiting.insert(place, Dirty { at: head, ..dirty });
                     place += 1;
-                    self.waiting[place].at = tail;
+                    (self.waiting[place].at, self.waiting[place].spot) = (tail, locate(tail.start));
                 }
                 (true, false) => self.waiting[place].at = head,
-                (false, true) => self.waiting[place].at = tail,
+                (false, true) if tail == old => {}
+                (false, true) => (self.waiting[place].at, self.waiting[place].spot) = (tail, locate(tail.start)),
             }
             place += 1;
         }
@@ -138,11 +178,15 @@ impl WriteBuffer {
 
     /// Takes out the oldest, for write-back.
     pub(crate) fn take_first(&mut self) -> Option<Dirty> {
-        self.waiting.pop_front()
+        self.take(0)
     }
 
     /// The place of the extent that begins at `lbn`, if the arm may go on to it at `now`.
     pub(crate) fn place_of(&self, lbn: Lbn, now: Time) -> Option<usize> {
+        let there = self.places.get(self.before(lbn)).is_some_and(|at| at.start == lbn);
+        if !there {
+            return None;
+        }
         self.waiting.iter().position(|dirty| dirty.at.start == lbn && dirty.ready <= now)
     }
 
@@ -157,14 +201,66 @@ impl WriteBuffer {
 
     /// Whether a waiting extent holds any of `at`.
     pub(crate) fn touches(&self, at: Extent) -> bool {
-        self.waiting.iter().any(|dirty| dirty.at.start < at.end() && at.start < dirty.at.end())
+        // Of those that begin before its end the last one ends last.
+        let before = self.before(at.end());
+        before > 0 && at.start < self.places[before - 1].end()
     }
 
     /// Whether one waiting extent holds all of `at`.
     #[inline(always)]
     pub(crate) fn holds(&self, at: Extent) -> bool {
         // Most often nothing waits, which is told sooner than by going through it.
-        !self.waiting.is_empty()
-            && self.waiting.iter().any(|dirty| dirty.at.start <= at.start && at.end() <= dirty.at.end())
+        !self.places.is_empty() && self.holds_all(at)
+    }
+
+    #[inline(never)]
+    fn holds_all(&self, at: Extent) -> bool {
+        let begun = self.places.partition_point(|other| other.start <= at.start);
+        begun > 0 && at.end() <= self.places[begun - 1].end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use disk::Spot;
+
+    /// What is asked of the order of places is what a look at each extent would say.
+    #[test]
+    fn places_tell_what_a_look_at_all_would() {
+        let spot = |block: Lbn| Spot { angle: block.0, ..Spot::default() };
+        let mut state = 7_u64;
+        let mut draw = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 33) % below
+        };
+        let mut buffer = WriteBuffer::new(400, 0, false);
+        for step in 0..50_000 {
+            let at = Extent::new(draw(600), draw(12) as u32 + 1);
+            let (waits, end) = (buffer.waiting.clone(), at.end());
+            let any = |is: &dyn Fn(&Dirty) -> bool| waits.iter().any(is);
+            assert_eq!(buffer.touches(at), any(&|it| it.at.start < end && at.start < it.at.end()), "step {step}");
+            assert_eq!(buffer.holds(at), any(&|it| it.at.start <= at.start && end <= it.at.end()), "step {step}");
+            let found = waits.iter().position(|it| it.at.start == at.start);
+            assert_eq!(buffer.place_of(at.start, Time::ZERO), found, "step {step}");
+            match draw(5) {
+                0 if !waits.is_empty() => {
+                    let taken = buffer.take(draw(waits.len() as u64) as usize).expect("it is there");
+                    buffer.remove(taken.at.blocks);
+                }
+                1 => buffer.supersede(at, spot),
+                _ => {
+                    buffer.supersede(at, spot);
+                    if buffer.fits(at, None) {
+                        buffer.push(at, Time::ZERO, Feed::THERE, spot(at.start));
+                    }
+                }
+            }
+            let mut places: Vec<Extent> = buffer.waiting.iter().map(|it| it.at).collect();
+            places.sort_unstable_by_key(|at| at.start);
+            assert_eq!(buffer.places, places, "step {step}");
+            assert_eq!(buffer.used, places.iter().map(|at| u64::from(at.blocks)).sum(), "step {step}");
+            assert!(buffer.waiting.iter().all(|it| it.spot.angle == it.at.start.0), "step {step}");
+        }
     }
 }

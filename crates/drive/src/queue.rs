@@ -9,6 +9,7 @@
 //! still counts in it. Writes wait for room in the order they came; while one waits, write-back competes for the arm.
 //! A part of a command's time, `queued`, says how long others went first.
 
+use crate::buffer::Dirty;
 use crate::cache::Lookup;
 use crate::noise::SeekSpread;
 use crate::state::{CommandOrigin, Drive, Waiting};
@@ -52,7 +53,7 @@ impl Drive {
             let comes = command.verb.writes() && self.expiry(&waiting).is_none();
             if comes && !self.is_buffered(command) && self.waiting.is_empty() {
                 // Nothing that came before it, a flush say, still wants those on the medium.
-                self.buffer.supersede(command.at);
+                self.supersede(command.at);
             }
             waiting.spot = self.place_of(command);
             self.waiting.push_back(waiting);
@@ -336,7 +337,7 @@ impl Drive {
             return Span::ZERO;
         }
         let (free, track) = self.foresee_arm(now);
-        let begins = |at| self.write_back_begins(free.max(now), track, at);
+        let begins = |dirty: &Dirty, before| self.write_back_begins(free.max(now), track, dirty, before);
         self.buffer.soonest(free.max(now), begins).map_or(Span::ZERO, |(_, begins)| begins.since(now))
     }
 

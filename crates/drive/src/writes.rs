@@ -51,12 +51,9 @@ impl Drive {
         self.exchanged = there;
         let least = connect + self.write_bus_time(at.blocks) + self.overheads.done.write;
         self.connects(if waited { room } else { now }, least);
-        self.buffer.supersede(at);
-        if self.cache.seeks_early {
-            self.buffer.push(at, room, feed);
-        } else {
-            self.buffer.push(at, there, Feed::THERE);
-        }
+        self.supersede(at);
+        let (ready, feed) = if self.cache.seeks_early { (room, feed) } else { (there, Feed::THERE) };
+        self.buffer.push(at, ready, feed, self.mechanics.layout.locate(at.start));
         if !self.cache.accepts_busy && self.write_back.is_none() {
             self.stop_read_ahead(room);
             self.start_write_back(room);
@@ -101,7 +98,7 @@ impl Drive {
         let Disconnect { command, seek, data, .. } =
             again.unwrap_or(Disconnect { command: plain, data: self.overheads.prepare, ..Disconnect::default() });
         let ready = now + command + seek;
-        self.buffer.supersede(at);
+        self.supersede(at);
         let start = self.take_arm(ready);
         let (stroke, spot) = self.move_arm(self.track, at, Direction::Write, start);
         let reached = start + stroke.total();
@@ -183,7 +180,8 @@ impl Drive {
         let taken = match self.cache.drain {
             Drain::InOrder => self.buffer.take_first(),
             Drain::Soonest | Drain::AllSoonest => {
-                let soonest = self.buffer.soonest(began, |at| self.write_back_begins(began, self.track, at));
+                let begins = |dirty: &Dirty, before| self.write_back_begins(began, self.track, dirty, before);
+                let soonest = self.buffer.soonest(began, begins);
                 soonest.and_then(|(place, _)| self.buffer.take(place))
             }
         };
@@ -351,11 +349,22 @@ impl Drive {
         if at.start == self.written { Direction::Read } else { direction }
     }
 
-    /// When the first block of `at` could be written by an arm that sets out from `track` at `began`.
-    pub(crate) fn write_back_begins(&self, began: Time, track: Track, at: Extent) -> Time {
-        let spot = self.mechanics.layout.locate(at.start);
-        let stroke = self.mechanics.stroke(track, spot.track, self.settles_as(at, Direction::Write));
-        self.spindle.reach(began + stroke.total(), spot.angle)
+    /// When the first block of an extent could be written by an arm that sets out from `track` at `began`; nothing where that is not
+    /// `before`, which the way of the arm alone tells of most.
+    #[inline]
+    pub(crate) fn write_back_begins(&self, began: Time, track: Track, dirty: &Dirty, before: Time) -> Option<Time> {
+        let stroke = self.mechanics.stroke(track, dirty.spot.track, self.settles_as(dirty.at, Direction::Write));
+        let arrived = began + stroke.total();
+        if arrived >= before {
+            return None;
+        }
+        Some(self.spindle.reach(arrived, dirty.spot.angle)).filter(|begins| *begins < before)
+    }
+
+    /// Gives up what waits of `at` in the buffer.
+    pub(crate) fn supersede(&mut self, at: Extent) {
+        let layout = &self.mechanics.layout;
+        self.buffer.supersede(at, |block| layout.locate(block));
     }
 
     /// When the write-back under way is complete.
