@@ -179,6 +179,16 @@ impl Mechanics {
         }
     }
 
+    /// How long heads that are on its track from `now` wait there for the blocks of `at`, as [`Mechanics::pass`] has it.
+    #[must_use]
+    #[inline]
+    pub fn latency(&self, spin: &impl Spin, now: Time, spot: &Spot, at: Extent, direction: Direction) -> Span {
+        match self.follow_at_once(spin, now, spot, at, direction) {
+            Some(_) => spin.reach(now, spot.angle).since(now),
+            None => self.pass_pieces(spin, now, *spot, at, direction, |_| {}).latency,
+        }
+    }
+
     /// The same of a read whose data are delivered as they pass.
     #[must_use]
     #[inline(always)]
@@ -244,17 +254,29 @@ impl Mechanics {
         at: Extent,
         direction: Direction,
     ) -> Option<(Passage, Piece)> {
-        let shift = self.layout.sector_shift();
-        let sectors = ((at.end().0 - 1) >> shift) + 1 - (at.start.0 >> shift);
-        let on_arrival = self.access.on_arrival(direction, spot.sector);
-        if sectors > u64::from(spot.left) || (on_arrival && self.lands_within(spin, now, &spot, sectors)) {
-            return None;
-        }
+        let sectors = self.follow_at_once(spin, now, &spot, at, direction)?;
         let (begin, end, after) = self.pass_run(spin, now, spot, sectors);
         let (rotation, transfer) = (begin.since(now), end.since(begin));
         let (latency, crossing, angle) = (rotation, Span::ZERO, after.angle);
         let passage = Passage { began: begin, end, rotation, latency, transfer, crossing, after, angle };
         Some((passage, Piece { began: begin, end, sectors }))
+    }
+
+    /// How many sectors blocks take that follow one another on a track and are taken in their order.
+    #[inline(always)]
+    fn follow_at_once(
+        &self,
+        spin: &impl Spin,
+        now: Time,
+        spot: &Spot,
+        at: Extent,
+        direction: Direction,
+    ) -> Option<u64> {
+        let shift = self.layout.sector_shift();
+        let sectors = ((at.end().0 - 1) >> shift) + 1 - (at.start.0 >> shift);
+        let on_arrival = self.access.on_arrival(direction, spot.sector);
+        let apart = sectors > u64::from(spot.left) || (on_arrival && self.lands_within(spin, now, spot, sectors));
+        (!apart).then_some(sectors)
     }
 
     /// Whether a head that is there `now` lands in the middle of the next so many sectors: not where it can still catch the

@@ -164,6 +164,8 @@ fn a_passage_takes_what_a_walk_from_sector_to_sector_takes() {
         let got = drive.mechanics.pass(&drive.mechanics.rotation, Time(now), spot, at, direction_of(write));
         let walk = drive.walk(now as f64, &drive.list[first..first + length], write);
         prop_assert_eq!(got.rotation + got.transfer + got.crossing, got.end.since(Time(now)));
+        let latency = drive.mechanics.latency(&drive.mechanics.rotation, Time(now), &spot, at, direction_of(write));
+        prop_assert_eq!(latency, got.latency);
         let parts = |i: &usize| drive.parts(drive.list[i - 1], drive.list[*i]);
         let pieces = 1 + (first + 1..first + length).filter(parts).count();
         let rounding = ROUNDING + pieces as f64;
@@ -206,6 +208,8 @@ fn a_head_that_reads_on_arrival_takes_each_sector_the_first_time_it_comes_by() {
         let expected = taken_as_they_come(&drive, now as f64, sectors, false);
         let rounding = ROUNDING + length as f64;
         close("end", got.end.0, expected, rounding)?;
+        let latency = drive.mechanics.latency(&drive.mechanics.rotation, Time(now), &spot, at, Direction::Read);
+        prop_assert_eq!(latency, got.latency);
         // Never later than one sector after the other, and a write is not taken so.
         let walk = drive.walk(now as f64, sectors, false);
         prop_assert!(got.end.0 as f64 <= walk.ends[length - 1] + rounding);

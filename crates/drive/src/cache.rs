@@ -40,6 +40,10 @@ pub(crate) struct Segments {
     regions: SegmentRegions,
 }
 
+/// A region of the disk, as segments are counted by.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SegmentRegion(usize);
+
 /// How many segments reach into a region of the disk, by a hash of the region. No segment is longer than a region, so that it
 /// reaches into that of its start and that of its end, and no other.
 #[derive(Clone, Debug)]
@@ -50,7 +54,7 @@ struct SegmentRegions {
 }
 
 /// Counts for each segment: of regions without one, few share a count with one that has.
-const COUNTS: usize = 32;
+const COUNTS: usize = 128;
 
 impl SegmentRegions {
     /// For `most` segments of at most `blocks` blocks.
@@ -63,6 +67,11 @@ impl SegmentRegions {
     fn slot(&self, region: u64) -> usize {
         // Neighbours are told apart by the low bits; what is far away seldom has the same.
         (region ^ region >> 13) as usize & (self.counts.len() - 1)
+    }
+
+    #[inline]
+    fn region_of(&self, block: Lbn) -> SegmentRegion {
+        SegmentRegion(self.slot(block.0 >> self.shift))
     }
 
     /// Whether these runs of blocks reach into the same regions: as a segment that grows mostly does.
@@ -92,8 +101,8 @@ impl SegmentRegions {
 
     /// Whether a segment may have, or end just before, this block.
     #[inline]
-    fn may_have(&self, block: Lbn) -> bool {
-        self.counts[self.slot(block.0 >> self.shift)] > 0
+    fn may_have(&self, region: SegmentRegion) -> bool {
+        self.counts[region.0] > 0
     }
 
     /// Whether a segment may have any of these blocks.
@@ -162,10 +171,22 @@ impl Segments {
         self.most == 0
     }
 
+    /// Where a block is looked for: worked out once for what waits.
+    #[inline]
+    pub(crate) fn region_of(&self, block: Lbn) -> SegmentRegion {
+        self.regions.region_of(block)
+    }
+
+    /// Whether `look` may find anything of what begins in this region.
+    #[inline]
+    pub(crate) fn may_have(&self, region: SegmentRegion) -> bool {
+        self.regions.may_have(region)
+    }
+
     /// What is held of `at`.
     #[inline]
     pub(crate) fn look(&self, at: Extent) -> Lookup {
-        if !self.regions.may_have(at.start) {
+        if !self.may_have(self.region_of(at.start)) {
             return Lookup::Miss;
         }
         let mut found = Lookup::Miss;

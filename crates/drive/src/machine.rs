@@ -35,14 +35,25 @@ impl Drive {
         if self.rules.depth == 1 {
             self.begin::<true>(
                 now,
-                Waiting { tag, issued, command, came: now, ordinal, behind: false, writing, spot: None },
+                Waiting {
+                    tag,
+                    issued,
+                    command,
+                    came: now,
+                    ordinal,
+                    behind: false,
+                    writing,
+                    begins: None,
+                    wants_room: false,
+                },
             );
             return;
         }
         let came = if self.bus.exclusive { Time::NEVER } else { now };
+        let wants_room = self.wants_room(command);
         // A command that is complete for the host keeps nobody waiting in a queue, though the arm be still at it.
         let behind = self.held > now && inside > 0;
-        self.admit(now, Waiting { tag, issued, command, came, ordinal, behind, writing, spot: None });
+        self.admit(now, Waiting { tag, issued, command, came, ordinal, behind, writing, begins: None, wants_room });
     }
 
     /// When something next happens in it, if nothing more is issued: a command completes, or it decides which of those
@@ -447,7 +458,18 @@ impl Drive {
         spread: impl FnOnce() -> SeekSpread,
     ) -> Stroke {
         let settles = self.settles_as(at, direction);
-        let mut stroke = self.mechanics.stroke(from, to, settles);
+        self.vary(self.mechanics.stroke(from, to, settles), settles, start, spread)
+    }
+
+    /// A move of the arm at `start` as it really goes.
+    #[inline(always)]
+    pub(crate) fn vary(
+        &self,
+        mut stroke: Stroke,
+        settles: Direction,
+        start: Time,
+        spread: impl FnOnce() -> SeekSpread,
+    ) -> Stroke {
         stroke.seek = self.noise.apply(stroke.seek, start, spread);
         if settles.writes() {
             stroke.settle += self.overheads.least_seek.less(stroke.total());

@@ -22,7 +22,7 @@ impl Drive {
         waiting: impl Iterator<Item = (usize, &'a Waiting)> + Clone,
     ) -> Option<usize> {
         let high = waiting.clone().filter(|(_, it)| self.rules.high_priority && it.command.mark == Mark::High);
-        let mut arm = ArmForesight::default();
+        let mut arm = ArmForesight::new(self);
         if let Some((i, _)) = high.min_by_key(|(_, it)| self.foresee_turn(now, it, &mut arm, u64::MAX)) {
             return Some(i);
         }

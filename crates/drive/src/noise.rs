@@ -28,6 +28,8 @@ pub(crate) fn normal(bits: u64) -> f64 {
 pub(crate) struct SeekSpread {
     off_ns: f64,
     late: Span,
+    /// No more than `off_ns` and `late` together.
+    least_ns: i64,
 }
 
 /// The spread of seek times.
@@ -65,18 +67,33 @@ impl SeekNoise {
     pub(crate) fn spread(&self, ordinal: u64) -> SeekSpread {
         let bits = hash(self.seed, ordinal);
         let late = if unit(hash(bits, 3)) < self.late_share { self.late_by } else { Span::ZERO };
-        SeekSpread { off_ns: normal(bits) * self.sd_ns, late }
+        let off_ns = normal(bits) * self.sd_ns;
+        SeekSpread { off_ns, late, least_ns: libm::floor(off_ns) as i64 + late.0 as i64 }
     }
 
-    #[inline(never)]
+    /// No more than `apply` gives, told in whole numbers.
+    #[inline]
+    pub(crate) fn least(&self, seek: Span, spread: &SeekSpread) -> Span {
+        if self.none {
+            return seek;
+        }
+        if self.drift.is_some() || seek == Span::ZERO {
+            return Span::ZERO;
+        }
+        Span((seek.0 as i64 + spread.least_ns).max(0) as u64)
+    }
+
+    #[inline]
     fn vary(&self, seek: Span, now: Time, spread: impl FnOnce() -> SeekSpread) -> Span {
         let drifted = self.drift.filter(|drift| now >= drift.at);
         let seek = drifted.map_or(seek, |drift| Span((seek.0 as f64 * (1.0 + drift.seek)) as u64));
         if seek == Span::ZERO || (self.sd_ns == 0.0 && self.late_share == 0.0) {
             return seek;
         }
-        let SeekSpread { off_ns, late } = spread();
-        Span((seek.0 as f64 + off_ns).max(seek.0 as f64 / 2.0) as u64) + late
+        let SeekSpread { off_ns, late, .. } = spread();
+        // Signed numbers are converted by one instruction each way; no seek is so long that it mattered.
+        let should = seek.0 as i64 as f64;
+        Span((should + off_ns).max(should / 2.0) as i64 as u64) + late
     }
 }
 
@@ -178,6 +195,30 @@ mod tests {
         let mean = errors.iter().sum::<f64>() / 1e4;
         let variance = errors.iter().map(|e| e * e).sum::<f64>() / 1e4;
         assert!(mean.abs() < 0.01 && (variance.sqrt() - 0.3).abs() < 0.01, "mean {mean} variance {variance}");
+    }
+
+    #[test]
+    fn the_least_of_a_seek_is_no_more_than_it_takes_and_mostly_next_to_it() {
+        let (mut exact, mut all) = (0, 0);
+        for k in 0..40_000u64 {
+            let late_share = f64::from(k % 3 == 0) * 0.3;
+            let seek_noise = Span(hash(5, k) % 900_000 * (k % 5).min(1));
+            let truth = Truth { seek_noise, late_share, late_by: Span(hash(6, k) % 7_000_000), ..Truth::default() };
+            let noise = SeekNoise::new(&truth, k);
+            let seek = Span(hash(7, k) % 20_000_000 * u64::from(k % 7 > 0));
+            let spread = noise.spread(k);
+            let takes = noise.apply(seek, Time(k), || spread);
+            let least = noise.least(seek, &spread);
+            assert!(least <= takes, "seed {k}: {least:?} of {takes:?}");
+            exact += u32::from(least.0 + 1 >= takes.0);
+            all += 1;
+        }
+        assert!(exact * 10 > all * 8, "{exact} of {all}");
+        let drift = Some(Drift { at: Time(1000), seek: -0.5 });
+        let noise = SeekNoise::new(&Truth { drift, ..Truth::default() }, 7);
+        let spread = noise.spread(3);
+        let takes = noise.apply(Span(8_000_000), Time(2000), || spread);
+        assert!(noise.least(Span(8_000_000), &spread) <= takes, "{takes:?}");
     }
 
     #[test]

@@ -12,7 +12,7 @@
 use crate::buffer::Dirty;
 use crate::cache::Lookup;
 use crate::noise::SeekSpread;
-use crate::state::{CommandOrigin, Drive, Waiting};
+use crate::state::{Beginning, CommandOrigin, Drive, Waiting};
 use block::{Command, Lbn, Span, Time, Verb};
 use disk::{Drain, Spot, Track, Turn};
 
@@ -27,10 +27,47 @@ enum Next {
 
 /// What is the same for most that a decision weighs, worked out once: where the arm will be, and from when on, if something could
 /// move it from that time on, and by how much the next seek is off.
-#[derive(Default)]
 pub(crate) struct ArmForesight {
-    stays: Option<(Time, (Time, Track))>,
-    spread: Option<SeekSpread>,
+    /// The overheads of a read that the host gives, and of one that waited.
+    given: Span,
+    waited: Span,
+    /// The time last asked of, and from when on the arm is free then, and where.
+    ready: Time,
+    free: Time,
+    track: Track,
+    spread: SeekSpread,
+}
+
+impl ArmForesight {
+    pub(crate) fn new(drive: &Drive) -> ArmForesight {
+        let overhead = |origin| drive.overhead(drive.overheads.read, origin);
+        ArmForesight {
+            given: overhead(CommandOrigin::Host),
+            waited: overhead(CommandOrigin::Queue),
+            ready: Time::NEVER,
+            free: Time::NEVER,
+            track: drive.track,
+            spread: drive.noise.spread(drive.ordinal),
+        }
+    }
+
+    /// From when on the arm could move for a read, as [`Drive::ready_at`] has it.
+    #[inline(always)]
+    fn read_ready(&self, now: Time, issued: Time, origin: CommandOrigin) -> Time {
+        match origin {
+            CommandOrigin::Host => (issued + self.given).max(now),
+            CommandOrigin::Queue => now + self.waited,
+        }
+    }
+
+    /// Looks at what could move it from `ready` on.
+    #[inline(always)]
+    fn look(&mut self, drive: &Drive, ready: Time) {
+        if self.ready != ready {
+            let (free, track) = drive.foresee_arm(ready);
+            (self.ready, self.free, self.track) = (ready, free.max(ready), track);
+        }
+    }
 }
 
 impl Drive {
@@ -38,14 +75,14 @@ impl Drive {
     pub(crate) fn admit(&mut self, now: Time, mut waiting: Waiting) {
         let command = waiting.command;
         let free = self.has_free_arm(now) && self.waiting.is_empty();
-        let wants_room = self.waiting.iter().any(|it| self.wants_room(it.command));
+        let wants_room = command.verb.writes() && self.waiting.iter().any(|it| it.wants_room);
         if self.bus.exclusive {
-            waiting.spot = self.place_of(command);
-            self.waiting.push_back(waiting);
+            waiting.begins = self.beginning_of(command);
+            self.waiting.push(waiting);
             self.let_in(now);
             self.decide(now);
         } else if self.needs_no_arm(now, &waiting, wants_room)
-            || (free && !self.wants_room(command))
+            || (free && !waiting.wants_room)
             || self.waits_in_memory(command)
         {
             self.start(now, waiting);
@@ -55,18 +92,34 @@ impl Drive {
                 // Nothing that came before it, a flush say, still wants those on the medium.
                 self.supersede(command.at);
             }
-            waiting.spot = self.place_of(command);
-            self.waiting.push_back(waiting);
+            waiting.begins = self.beginning_of(command);
+            self.waiting.push(waiting);
             self.decide(now);
         }
         self.decision = self.next_decision(now);
     }
 
     /// Where a transfer begins; nothing of what is none.
-    fn place_of(&self, command: Command) -> Option<Spot> {
+    fn beginning_of(&self, command: Command) -> Option<Beginning> {
         let transfers = matches!(command.verb, Verb::Read | Verb::Write { .. }) && command.at.blocks > 0;
         let inside = transfers && command.at.end().0 <= self.mechanics.layout.blocks();
-        inside.then(|| self.mechanics.layout.locate_command(command.at.start))
+        let start = command.at.start;
+        inside.then(|| Beginning {
+            spot: self.mechanics.layout.locate_command(start),
+            region: self.segments.region_of(start),
+        })
+    }
+
+    /// Whether anything waits to be written back, or is.
+    #[inline(always)]
+    fn holds_writes(&self) -> bool {
+        !self.buffer.is_empty() || self.write_back.is_some()
+    }
+
+    /// Whether a read that waits may be in memory, which `writes` are in or not. Of most it is told without a look.
+    #[inline(always)]
+    fn may_be_in_memory(&self, waiting: &Waiting, writes: bool) -> bool {
+        writes || waiting.begins.as_ref().is_none_or(|begins| self.segments.may_have(begins.region))
     }
 
     /// Starts what waits and needs no arm and, if the arm is free, what has it next.
@@ -91,7 +144,7 @@ impl Drive {
                 // Who has it next is looked at only when the least has been read ahead.
                 Some(Next::Command(i)) if self.reads_least(now, self.waiting[i].command) => break,
                 Some(Next::Command(i)) => {
-                    let chosen = self.waiting.remove(i).expect("there is one");
+                    let chosen = self.waiting.remove(i);
                     let segment = self.held_by(now, chosen.command);
                     self.start(now, chosen);
                     if let Some(segment) = segment {
@@ -133,7 +186,7 @@ impl Drive {
                 break;
             }
             self.served = next.at;
-            passed.push((i, self.waiting.remove(i).expect("there is one")));
+            passed.push((i, self.waiting.remove(i)));
         }
         self.served = served;
         while let Some((i, waiting)) = passed.pop() {
@@ -145,16 +198,26 @@ impl Drive {
     /// Starts what waits and needs no arm, in order of arrival, up to a flush.
     fn start_ready(&mut self, now: Time) {
         let (mut i, mut wants_room) = (0, false);
-        while let Some(waiting) = self.waiting.get(i).copied().filter(|it| it.command.verb != Verb::Flush) {
-            let command = waiting.command;
-            if waiting.came <= now && self.needs_no_arm(now, &waiting, wants_room) {
-                let waiting = self.waiting.remove(i).expect("there is one");
+        while let Some(next) = self.next_to_look_at(i) {
+            i = next;
+            let waiting = &self.waiting[i];
+            if waiting.came <= now && self.needs_no_arm(now, waiting, wants_room) {
+                let waiting = self.waiting.remove(i);
                 self.start(now, waiting);
             } else {
-                wants_room |= self.wants_room(command);
+                wants_room |= waiting.wants_room;
                 i += 1;
             }
         }
+    }
+
+    /// The first from this place on, up to a flush, that is no read which cannot be in memory.
+    #[inline]
+    fn next_to_look_at(&self, from: usize) -> Option<usize> {
+        let writes = self.holds_writes();
+        let passed_over = |it: &Waiting| matches!(it.command.verb, Verb::Read) && !self.may_be_in_memory(it, writes);
+        let next = from + self.waiting[from..].iter().position(|it| !passed_over(it))?;
+        (!matches!(self.waiting[next].command.verb, Verb::Flush)).then_some(next)
     }
 
     /// Whether no command has the arm and no write-back is under way: a read-ahead gives way.
@@ -215,7 +278,8 @@ impl Drive {
     /// What has the arm next: what waited too long, else what it can begin soonest. The caller guarantees that the arm
     /// is free and that something waits.
     fn choose(&self, now: Time) -> Option<Next> {
-        let ahead_of_flush = || self.waiting.iter().take_while(|it| it.command.verb != Verb::Flush);
+        let flush = self.waiting.iter().position(|it| matches!(it.command.verb, Verb::Flush));
+        let ahead_of_flush = &self.waiting[..flush.unwrap_or(self.waiting.len())];
         let writes_back = self.buffer.first().is_some_and(|dirty| dirty.ready <= now);
         // What the last write-back shares a sector with is on the medium, and its room free, when that sector has passed.
         let passing = self.free > now;
@@ -223,14 +287,14 @@ impl Drive {
             return (!passing).then_some(Next::WriteBack);
         }
         let writes_back = writes_back && !passing;
-        let needs_room = |it: &Waiting| it.came <= now && self.wants_room(it.command);
-        let wants_room = writes_back && ahead_of_flush().any(needs_room);
-        let oldest = self.waiting.front()?;
-        if oldest.command.verb == Verb::Flush {
+        let needs_room = |it: &Waiting| it.wants_room && it.came <= now;
+        let wants_room = writes_back && ahead_of_flush.iter().any(needs_room);
+        let oldest = self.waiting.first()?;
+        if flush == Some(0) {
             return Some(Next::Command(0));
         }
         if now.since(oldest.issued) > self.rules.age_limit {
-            match self.wants_room(oldest.command) {
+            match oldest.wants_room {
                 true if wants_room => return Some(Next::WriteBack),
                 true => {}
                 false => return Some(Next::Command(0)),
@@ -239,21 +303,21 @@ impl Drive {
         let soonest = self.rules.order == Turn::Soonest;
         let mut best = (wants_room && soonest).then(|| (self.foresee_write_back(now).0, Next::WriteBack));
         // In the other orders it is the turn of the first write that waits for room.
-        let writer = ahead_of_flush().position(needs_room).filter(|_| wants_room && !soonest);
+        let writer = ahead_of_flush.iter().position(needs_room).filter(|_| wants_room && !soonest);
         // What the bus lets in just now is there for this decision only where nothing else is.
-        let before = ahead_of_flush().any(|it| it.came < now);
+        let before = self.bus.exclusive && ahead_of_flush.iter().any(|it| it.came < now);
         let competes = |(i, waiting): &(usize, &Waiting)| {
             let late = self.bus.exclusive && (waiting.came > now || (before && waiting.came == now));
-            !late && (!self.wants_room(waiting.command) || writer == Some(*i))
+            !late && (!waiting.wants_room || writer == Some(*i))
         };
         if self.heeds_marks {
-            let competing = ahead_of_flush().enumerate().filter(|it| competes(it) && !self.wants_room(it.1.command));
+            let competing = ahead_of_flush.iter().enumerate().filter(|it| competes(it) && !it.1.wants_room);
             if let Some(i) = self.most_urgent(now, competing) {
                 return Some(Next::Command(i));
             }
         }
-        let weighed = ahead_of_flush().enumerate().filter(competes).take(usize::from(self.rules.weighs));
-        let mut arm = ArmForesight::default();
+        let weighed = ahead_of_flush.iter().enumerate().filter(competes).take(usize::from(self.rules.weighs));
+        let mut arm = ArmForesight::new(self);
         for (i, waiting) in weighed {
             let below = best.map_or(u64::MAX, |(least, _)| least);
             if let Some(cost) = self.foresee_turn(now, waiting, &mut arm, below) {
@@ -273,13 +337,15 @@ impl Drive {
         let queued = self.overheads.queued.is_some() && self.is_behind(waiting);
         let origin = if queued { CommandOrigin::Queue } else { CommandOrigin::Host };
         let needs_arm = match waiting.command.verb {
-            Verb::Read => self.bus.exclusive && self.cache.hits_wait,
+            Verb::Read => {
+                (self.bus.exclusive && self.cache.hits_wait) || !self.may_be_in_memory(waiting, self.holds_writes())
+            }
             _ => !self.cache.accepts_busy,
         };
-        let cost = match (needs_arm, waiting.spot) {
+        let cost = match (needs_arm, &waiting.begins) {
             // The arm is on its way there already; the overhead passes meanwhile.
             (false, _) if self.is_quick(waiting.command) => 0,
-            (_, Some(spot)) => return self.foresee_transfer(now, (waiting, origin), spot, arm, below),
+            (_, Some(begins)) => return self.foresee_transfer(now, (waiting, origin), &begins.spot, arm, below),
             (true, None) => self.foresee_access(now, waiting.issued, waiting.command, origin).0,
             (false, None) => self.foresee_from(now, waiting.issued, waiting.command, origin).0,
         };
@@ -287,30 +353,33 @@ impl Drive {
     }
 
     /// How long a transfer that begins at `spot` and takes the arm would wait for its first block, in ns.
-    #[inline]
+    #[inline(always)]
     fn foresee_transfer(
         &self,
         now: Time,
         (waiting, origin): (&Waiting, CommandOrigin),
-        spot: Spot,
+        spot: &Spot,
         arm: &mut ArmForesight,
         below: u64,
     ) -> Option<u64> {
         let Command { verb, at, .. } = waiting.command;
-        let ready = self.ready_at(now, waiting.issued, verb, origin);
-        let (free, track) = match arm.stays {
-            Some((asked, stays)) if asked == ready => stays,
-            _ => arm.stays.insert((ready, self.foresee_arm(ready))).1,
+        let ready = match verb {
+            Verb::Read => arm.read_ready(now, waiting.issued, origin),
+            _ => self.ready_at(now, waiting.issued, verb, origin),
         };
-        let start = free.max(ready);
-        let spread = || *arm.spread.get_or_insert_with(|| self.noise.spread(self.ordinal));
-        let stroke = self.stroke_to(spot.track, track, (at, verb.direction()), start, spread);
-        let arrived = start + stroke.total();
+        arm.look(self, ready);
+        let settles = self.settles_as(at, verb.direction());
+        let stroke = self.mechanics.stroke(arm.track, spot.track, settles);
+        let least = self.noise.least(stroke.seek, &arm.spread) + stroke.switch;
+        if (arm.free + least).since(now).0 >= below {
+            return None;
+        }
+        let arrived = arm.free + self.vary(stroke, settles, arm.free, || arm.spread).total();
         if arrived.since(now).0 >= below {
             return None;
         }
-        let passage = self.mechanics.pass(&self.spindle, arrived, spot, at, verb.direction());
-        Some((arrived.since(now) + passage.latency).0).filter(|cost| *cost < below)
+        let latency = self.mechanics.latency(&self.spindle, arrived, spot, at, verb.direction());
+        Some((arrived.since(now) + latency).0).filter(|cost| *cost < below)
     }
 
     /// How far a command that begins at block `at` is from being next, in an order by blocks.
@@ -371,11 +440,11 @@ impl Drive {
         {
             return Some(at);
         }
-        let next = self.waiting.iter().map(|it| it.came).filter(|came| *came > now && *came < Time::NEVER).min();
         let own = self.next_own_decision();
         if !self.bus.exclusive {
             return own;
         }
+        let next = self.waiting.iter().map(|it| it.came).filter(|came| *came > now && *came < Time::NEVER).min();
         // With nothing under way it has just decided that nobody has the arm: only what the bus lets in changes that.
         let own = own.filter(|at| *at > now || self.write_back.is_some());
         next.into_iter().chain(own).min()
@@ -383,11 +452,12 @@ impl Drive {
 
     /// When the drive's own work gives reason to decide.
     fn next_own_decision(&self) -> Option<Time> {
-        let wants_room = self.waiting.iter().find(|it| self.wants_room(it.command));
-        match (self.write_back, wants_room) {
-            (Some(_), Some(waiting)) => self.room_at(waiting.command.at),
-            (Some(back), None) => Some(self.write_back_end(back)),
-            (None, _) => self.buffer.first().map(|dirty| dirty.ready.max(self.free)),
+        let Some(back) = self.write_back else {
+            return self.buffer.first().map(|dirty| dirty.ready.max(self.free));
+        };
+        match self.waiting.iter().find(|it| it.wants_room) {
+            Some(waiting) => self.room_at(waiting.command.at),
+            None => Some(self.write_back_end(back)),
         }
     }
 }
@@ -411,9 +481,18 @@ mod tests {
         for (tag, at) in (0..).zip(&reads[1..]) {
             let command = Command::new(Verb::Read, *at, Place::Nowhere);
             let (issued, came) = (Time(5), Time(10));
-            let waiting =
-                Waiting { tag: Tag(tag), issued, command, came, ordinal: 0, behind: false, writing: false, spot: None };
-            drive.waiting.push_back(waiting);
+            let waiting = Waiting {
+                tag: Tag(tag),
+                issued,
+                command,
+                came,
+                ordinal: 0,
+                behind: false,
+                writing: false,
+                begins: None,
+                wants_room: false,
+            };
+            drive.waiting.push(waiting);
         }
         drive
     }
@@ -443,7 +522,7 @@ mod tests {
             let mut served = drive.clone();
             let mut first = None;
             while let Some(Next::Command(i)) = served.choose(Time(1_000_000)) {
-                let at = served.waiting.remove(i).expect("it waits").command.at;
+                let at = served.waiting.remove(i).command.at;
                 if at.end().0 > 100 || at.start.0 < 40 {
                     first = Some(at);
                     break;

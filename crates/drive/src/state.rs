@@ -4,11 +4,10 @@
 
 use crate::account::{Account, Parts};
 use crate::buffer::WriteBuffer;
-use crate::cache::Segments;
+use crate::cache::{SegmentRegion, Segments};
 use crate::noise::{SeekNoise, Spindle};
 use block::{Command, Direction, Extent, Lbn, Outcome, Span, Tag, Time};
 use disk::{Bus, Cache, Mechanics, Overheads, Passage, Progress, Queue, Sheet, Spot, Stroke, Track, Truth};
-use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// A command whose completion is known.
@@ -36,7 +35,17 @@ pub(crate) struct Waiting {
     /// Whether something was to be written back when it came.
     pub(crate) writing: bool,
     /// Where it begins, of a transfer that waits with others: each decision asks for it.
-    pub(crate) spot: Option<Spot>,
+    pub(crate) begins: Option<Beginning>,
+    /// Whether it waits for room in the write buffer, and not for the arm.
+    pub(crate) wants_room: bool,
+}
+
+/// Where a transfer begins.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Beginning {
+    pub(crate) spot: Spot,
+    /// Which segments may have its first block.
+    pub(crate) region: SegmentRegion,
 }
 
 /// Where a command comes from when it is begun, which decides what of its overhead is still to come.
@@ -94,7 +103,7 @@ pub struct Drive {
     pub(crate) telling_from: Time,
     pub(crate) told: Time,
     pub(crate) flying: Vec<Flying>,
-    pub(crate) waiting: VecDeque<Waiting>,
+    pub(crate) waiting: Vec<Waiting>,
     /// Whether it heeds what commands ask for, and then how long an access may be.
     pub(crate) heeds_marks: bool,
     pub(crate) longest: Span,
@@ -150,7 +159,7 @@ impl Drive {
             waits_for_writes: false,
             drained: Time::ZERO,
             flying: Vec::with_capacity(usize::from(sheet.queue.depth)),
-            waiting: VecDeque::with_capacity(usize::from(sheet.queue.depth)),
+            waiting: Vec::with_capacity(usize::from(sheet.queue.depth)),
             heeds_marks,
             longest: if heeds_marks { sheet.mechanics.longest_access() } else { Span::ZERO },
             passed: Vec::with_capacity(usize::from(sheet.queue.depth)),
