@@ -214,6 +214,9 @@ impl Load for Mix {
         slot.served.counts = false;
         let source = &mut self.sources[usize::from(slot.source)];
         source.due = source.workload.ended_due(now, slot.served.at);
+        if how != Ending::Finished {
+            source.workload.note_failed(slot.served.at);
+        }
         self.free.push(id);
         self.find_first();
     }

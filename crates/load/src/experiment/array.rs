@@ -183,6 +183,10 @@ pub(super) fn read(
     let mut fails = failing.iter().map(|fails| failure(fails, disks)).collect::<Result<Vec<_>, _>>()?;
     fails.sort_by_key(|failure| failure.at);
     let spares = section.value(&SPARES)?;
+    if let Some(repair) = workloads.iter().find(|workload| workload.kind.repairs() && level.redundancy() == 0) {
+        let what = format!("workload '{}' repairs an array, and this one has nothing to repair it from", repair.name);
+        return Err(section.error(LEVEL.name(), what, "choose another `level`, or take the workload out"));
+    }
     if spares > 0 {
         check_spares(&section, level, workloads)?;
     }

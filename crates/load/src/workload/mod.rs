@@ -153,6 +153,11 @@ pub trait Workload {
         self.due()
     }
 
+    /// A request that it was told has ended did not end well.
+    fn note_failed(&mut self, at: Extent) {
+        let _ = at;
+    }
+
     /// What a reader of the results must know.
     fn notes(&self) -> Vec<String> {
         Vec::new()

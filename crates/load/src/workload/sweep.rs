@@ -106,7 +106,14 @@ struct Sweep {
     began: Time,
     repaired: u64,
     until: Time,
+    /// Blocks that could not be repaired.
+    lost: u64,
+    /// Blocks of the requests that ended since time last passed.
+    at_once: u64,
 }
+
+/// When so many rounds took no time, nothing is left that the disks could repair: time would stand still.
+const IDLE_ROUNDS: u64 = 3;
 
 impl Sweep {
     /// The requests of a plan on an array of `all` blocks.
@@ -124,6 +131,8 @@ impl Sweep {
             began: Time::ZERO + plan.start,
             repaired: 0,
             until: Time::ZERO + plan.start,
+            lost: 0,
+            at_once: 0,
         }
     }
 
@@ -163,7 +172,7 @@ impl Workload for Sweep {
         let blocks = (self.all - self.next).min(u64::from(self.blocks)) as u32;
         let at = Extent::new(self.next, blocks);
         self.next += u64::from(blocks);
-        if self.again && self.next == self.all {
+        if self.again && self.next == self.all && self.at_once < IDLE_ROUNDS * self.all {
             self.next = 0;
         }
         self.outstanding += 1;
@@ -173,6 +182,7 @@ impl Workload for Sweep {
     fn end_request(&mut self, now: Time, at: Extent) {
         self.ready.push_back(now);
         self.repaired += u64::from(at.blocks);
+        self.at_once = u64::from(at.blocks) + if now > self.until { 0 } else { self.at_once };
         self.until = now;
         self.outstanding -= 1;
         if self.next == self.all && self.outstanding == 0 {
@@ -180,24 +190,38 @@ impl Workload for Sweep {
         }
     }
 
+    fn note_failed(&mut self, at: Extent) {
+        self.repaired -= u64::from(at.blocks);
+        self.lost += u64::from(at.blocks);
+    }
+
     fn notes(&self) -> Vec<String> {
+        let lost = || format!("{} could not be repaired: too few disks hold any of it", units::show_blocks(self.lost));
+        let lost = (self.lost > 0).then(lost);
+        self.progress().into_iter().chain(lost).collect()
+    }
+}
+
+impl Sweep {
+    /// How far it came, and how fast.
+    fn progress(&self) -> Option<String> {
         if self.repaired == 0 {
-            return if self.again { Vec::new() } else { vec!["nothing of it was repaired".into()] };
+            return (!self.again).then(|| "nothing of it was repaired".into());
         }
         let pace = self.show_pace();
-        vec![match self.ended {
+        Some(match self.ended {
             _ if self.again => format!("scrubbed at {pace}: at this load all of it takes {}", self.whole()),
-            Some(end) => {
+            Some(end) if self.lost == 0 => {
                 let took = end.since(self.began);
                 let (seconds, long) = (took.as_secs(), units::show_long(took));
                 let long = if long.ends_with(" s") { String::new() } else { format!(" ({long})") };
                 format!("all of it was repaired after {seconds:.1} s{long}, at {pace}")
             }
-            None => {
+            _ => {
                 let share = show_share(self.repaired as f64 / self.all.max(1) as f64);
                 format!("{share} was repaired, at {pace}: at this load all of it takes {}", self.whole())
             }
-        }]
+        })
     }
 }
 
@@ -216,6 +240,33 @@ mod tests {
             sweep.end_request(draft.arrives + Span(SECOND), draft.at);
         }
         sweep.notes()
+    }
+
+    #[test]
+    fn a_scrub_ends_once_its_rounds_take_no_time_and_what_failed_is_not_repaired() {
+        let plan = RepairPlan { blocks: 2000, depth: 2, start: Span(0), again: true, rate: None };
+        let mut sweep = Sweep::new(&plan, 2000 * 5);
+        let (mut now, mut failed) = (Time::ZERO, 0);
+        while let Some(due) = sweep.due() {
+            let draft = sweep.make().expect("it is to be repaired");
+            now = now.max(due);
+            // Until the array is lost, in its third second, each takes a third of one.
+            if now < Time(3 * SECOND) { now += Span(SECOND / 3) } else { failed += 1 }
+            sweep.end_request(now, draft.at);
+            if now >= Time(3 * SECOND) {
+                sweep.note_failed(draft.at);
+            }
+            assert!(failed < 100, "time stands still");
+        }
+        assert_eq!(sweep.notes().len(), 2, "{:?}", sweep.notes());
+        assert!(sweep.notes()[1].contains("could not be repaired"), "{:?}", sweep.notes());
+        // Where no more is asked for than one request, too, which takes time.
+        let mut one = Sweep::new(&RepairPlan { depth: 1, ..plan }, 1000);
+        for second in 1..9 {
+            let draft = one.make().expect("it is to be repaired");
+            one.end_request(Time(second * SECOND), draft.at);
+        }
+        assert!(one.due().is_some());
     }
 
     #[test]

@@ -7,7 +7,8 @@ use super::{Array, Piece};
 use crate::JobId;
 use crate::event::{Action, Likeness, Mend};
 use crate::predict::Predictor;
-use block::{DiskId, Extent, Op};
+use block::errno::EIO;
+use block::{DiskId, Ending, Extent, Op};
 
 /// Copies that are compared with the first at most: as many as there are bits for.
 const MOST_COMPARED: u16 = 64;
@@ -15,8 +16,18 @@ const MOST_COMPARED: u16 = 64;
 impl<P: Predictor> Array<P> {
     /// Repairs a piece. With parity the first column stands for all.
     pub(super) fn repair(&mut self, id: JobId, piece: &Piece, out: &mut Vec<Action>) {
-        if self.redundant() && (!self.geometry.has_parity() || piece.column == 0) {
+        if !self.redundant() {
+            return;
+        }
+        if !self.geometry.has_parity() || piece.column == 0 {
             self.update(id, piece.row, piece.within, piece.blocks, Aim::Repair(piece.column), None, out);
+        } else if !self.standings.all_sound() {
+            // It ends at once, but not well where the first column's repair does not.
+            let at = self.geometry.on_disk(piece.row, piece.within, piece.blocks);
+            let missing = (0..self.geometry.disks()).filter(|disk| !self.standings.holds(DiskId(*disk), at)).count();
+            if missing > usize::from(self.geometry.level().redundancy()) {
+                self.trouble(id, Ending::Failed(EIO));
+            }
         }
     }
 
