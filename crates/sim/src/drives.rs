@@ -278,8 +278,14 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
 
     /// The load has settled: from now on things count.
     pub(crate) fn begin(&mut self) -> Time {
-        self.measure(self.now);
-        self.now
+        let now = self.now;
+        // Not what an arm did until then, either, where it is at one command all the measured time.
+        for (disk, drive) in self.drives.iter_mut().enumerate() {
+            drive.take_account(now);
+            self.billing.iter_mut().for_each(|billing| billing.begin(disk, now));
+        }
+        self.measure(now);
+        now
     }
 
     fn measure(&mut self, from: Time) {
