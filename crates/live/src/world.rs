@@ -469,8 +469,8 @@ impl<S: RequestSource, K: Kernel> World for LiveWorld<S, K> {
             }
             self.now = self.now.max(self.kernel.now());
             let now = self.now;
-            if let Some(input) = self.news.pop_front() {
-                return Some((now, self.take_news(input)));
+            if let Some(input) = self.next_news() {
+                return Some((now, input));
             }
             if let Some(done) = self.unit.next_completion(now) {
                 match self.came_back(now, done) {
@@ -547,6 +547,7 @@ impl<S: RequestSource, K: Kernel> World for LiveWorld<S, K> {
                 let how = self.compare(one, other, blocks);
                 self.news.push_back(Input::Compared(number, slot, how));
             }
+            Action::Record { .. } | Action::Forget(_) => self.keep_record(&action),
             Action::Mend(_, at, why) => self.unit.note_mend(at, why),
             Action::GiveUp(disk) => {
                 self.lacking.push(disk);

@@ -14,6 +14,7 @@
 mod assembly;
 #[cfg(test)]
 mod cuts;
+mod journal;
 mod label;
 mod notes;
 mod orders;
@@ -23,6 +24,7 @@ mod sweep;
 mod upkeep;
 
 pub use assembly::{ArrayStatus, Lacking, MemberState};
+pub(crate) use journal::JOURNAL;
 pub(crate) use label::{BEFORE, BEHIND};
 pub(crate) use notes::ArrayNotes;
 pub use orders::{ArrayOrder, Former, ScrubOrder};
@@ -53,7 +55,9 @@ pub(crate) fn inspect(members: &mut [OpenedMember], geometry: &Geometry) -> Arra
         Ok(unit) => Ok(read_label(&mut **unit)),
         Err(why) => Err(why.clone()),
     });
-    judge(&said.collect::<Vec<Said>>(), geometry)
+    let mut status = judge(&said.collect::<Vec<Said>>(), geometry);
+    status.journal = journal::find(members, &status, geometry);
+    status
 }
 
 /// Makes copies and parities agree in the regions that may have been written; how many units did not.
@@ -65,6 +69,13 @@ pub(crate) fn resync(units: &mut [Box<dyn LiveDevice>], geometry: Geometry, stat
     let held = status.disks.iter().map(MemberState::rows_held).collect();
     let mut resync = Resync { geometry, units, held };
     let mut mended = 0;
+    for record in &status.journal.records {
+        // A region is marked, and no more blank, before any of its rows is written: of others no record is needed.
+        let may_be_torn = |region| label.dirty.has(region) && !label.blank.has(region);
+        if regions::regions_of(&geometry, record.at).any(may_be_torn) {
+            mended += resync.replay(record)?;
+        }
+    }
     for row in label.dirty.list().flat_map(|region| regions::rows(&geometry, region)) {
         mended += resync.row(row)?;
     }
@@ -154,6 +165,7 @@ pub(crate) fn create(members: &mut [Box<dyn LiveDevice>], geometry: Geometry) ->
         filled: 0,
         dirty: RegionBits::default(),
         blank: blank.clone(),
+        journal: 0,
     };
     for (index, unit) in (0..).zip(members.iter_mut()) {
         notes::write_copies(&mut **unit, Some(&label(index)))?;

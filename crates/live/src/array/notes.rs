@@ -1,11 +1,13 @@
 //! What the disks of an array are told while it is served: which of them count, and which regions are written.
 
+use super::journal::Records;
 use super::label::{BEHIND, Noted, Superblock};
 use super::regions::{self, RegionBits};
 use super::{ArrayStatus, MemberState};
 use crate::memory::Slice;
 use crate::unit::LiveDevice;
 use block::{BLOCK_BYTES, DiskId, Extent};
+use sched::Action;
 use sched::array::Geometry;
 use serde_json::{Value, json};
 use std::io;
@@ -48,6 +50,8 @@ pub(crate) struct ArrayNotes {
     /// Regions that nobody needs any more, and the part of the array that was last discarded, piece by piece.
     discarded: RegionBits,
     run: (u64, u64),
+    /// What rows of which something is missing have beside it.
+    records: Records,
 }
 
 impl ArrayNotes {
@@ -66,7 +70,10 @@ impl ArrayNotes {
         let filled = status.disks.iter().map(MemberState::rows_held).collect();
         let next = vec![CopyPlace::BeforeData; label.disks.len()];
         let (settled, discarded) = (RegionBits::default(), RegionBits::default());
-        Some(ArrayNotes { label, filled, next, news, settled, discarded, run: (0, 0) })
+        let records = Records::new(status.journal.next);
+        // What they told was seen to.
+        label.journal = records.next;
+        Some(ArrayNotes { label, filled, next, news, settled, discarded, run: (0, 0), records })
     }
 
     /// All that count know of all that was: what is new is an event from now on. A disk may thereby be one event behind when the
@@ -174,7 +181,16 @@ impl ArrayNotes {
             self.label.disks[usize::from(disk.0)] = Noted::Sound;
             self.label.events += 1;
         }
+        if self.label.disks.iter().all(|noted| *noted == Noted::Sound) {
+            // Rows are written without records from now on.
+            self.label.journal = self.records.next;
+        }
         was
+    }
+
+    /// A record is about to be written from this memory, or is done with.
+    pub(crate) fn keep_record(&mut self, action: &Action, memory: Option<&Slice>) {
+        self.records.keep(self.label.array, action, memory);
     }
 
     /// Marks the regions of an extent of a disk, which is about to be written with this: whether that is to be noted first.

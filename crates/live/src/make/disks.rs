@@ -2,9 +2,7 @@
 
 use super::{Made, device};
 use crate::Rates;
-use crate::array::{
-    self, Absent, ArrayNotes, ArrayStatus, BEFORE, BEHIND, Lacking, MemberState, OpenedMember, RepairPace,
-};
+use crate::array::{self, Absent, ArrayNotes, ArrayStatus, BEFORE, BEHIND, Lacking, OpenedMember, RepairPace};
 use crate::claim::Use;
 use crate::unit::{Faulty, LiveDevice, MemberOpener, Members};
 use block::{At, BLOCK_BYTES, BadInput, Caps, DiskId, Qos, Span};
@@ -47,7 +45,7 @@ fn keeps(choice: &DriveChoice) -> bool {
 }
 
 /// Whether the disks of an array are to know of it: what holds nothing is made anew each time.
-fn lasts(experiment: &Experiment) -> bool {
+pub(super) fn lasts(experiment: &Experiment) -> bool {
     let array = experiment.array.as_ref();
     array.is_some_and(|array| keeps(array.member(0, &experiment.drive)))
 }
@@ -181,11 +179,6 @@ pub fn devices(experiment: &Experiment, how: Use, seed: u64) -> Result<Made, Bad
                 "the array was not ended well: {} of its regions were looked through, and {mended} units mended",
                 status.dirty
             ));
-            if array.level.parities() > 0 && status.disks.iter().any(|state| *state != MemberState::Sound) {
-                notes.push(
-                    "disks are lacking: what they held of rows that were being written then may be told wrong".into(),
-                );
-            }
         }
     }
     let known = status.as_ref().and_then(ArrayNotes::new);

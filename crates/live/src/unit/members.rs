@@ -17,8 +17,8 @@ use crate::memory::Slice;
 use crate::ring::{RingOp, RingToken};
 use block::errno::EIO;
 use block::{BLOCK_BYTES, Caps, Command, DiskId, Ending, Extent, Outcome, Tag, Time};
-use sched::Mend;
 use sched::array::Geometry;
+use sched::{Action, Health, Mend};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::io;
@@ -73,6 +73,8 @@ pub struct Members {
     /// Of each disk that is being filled, the regions that were zeros from the beginning; those of which the core is to be told.
     held: Vec<(DiskId, RegionBits)>,
     untold: VecDeque<(DiskId, u64)>,
+    /// Disks of which the others know that they hold all that they should; the core does not yet.
+    known: VecDeque<DiskId>,
 }
 
 impl Members {
@@ -104,6 +106,7 @@ impl Members {
             unknown: next,
             held: Vec::new(),
             untold: VecDeque::new(),
+            known: VecDeque::new(),
         }
     }
 
@@ -191,10 +194,22 @@ impl Members {
     fn set_sound(&mut self, disk: DiskId) {
         self.upkeep.forget(disk);
         if self.notes.as_mut().is_some_and(|notes| notes.complete(disk)) {
-            self.write_notes();
+            if self.write_notes() {
+                self.known.push_back(disk);
+            }
             eprintln!("disk {} is rebuilt", disk.0);
         }
         self.stop_filling();
+    }
+
+    /// Has on the media what was written of rows, before it is noted that one of their disks is missing: no record tells of it.
+    fn sync_rows(&mut self) {
+        let lacking = self.lacking();
+        for (disk, member) in (0..).map(DiskId).zip(&mut self.members) {
+            if self.geometry.has_parity() && !lacking.contains(&disk) && member.unit.sync().is_err() {
+                self.refused.push_back(disk);
+            }
+        }
     }
 
     /// So many rows of what is being filled are on its medium.
@@ -339,6 +354,7 @@ impl LiveDevice for Members {
         }
         self.gone.push(disk);
         self.upkeep.forget(disk);
+        self.sync_rows();
         let known = match self.notes.as_mut().filter(|notes| notes.counts(disk)) {
             None => true,
             Some(notes) => {
@@ -432,8 +448,13 @@ impl LiveDevice for Members {
         self.upkeep.take(now, clients)
     }
 
-    fn next_held(&mut self) -> Option<(DiskId, Extent)> {
-        self.take_untold()
+    fn next_health(&mut self) -> Option<(DiskId, Health)> {
+        let known = self.known.pop_front().map(|disk| (disk, Health::Known));
+        known.or_else(|| self.take_untold().map(|(disk, at)| (disk, Health::Holds(at))))
+    }
+
+    fn keep_record(&mut self, action: &Action, memory: Option<&Slice>) {
+        self.notes.iter_mut().for_each(|notes| notes.keep_record(action, memory));
     }
 
     fn note_discard(&mut self, at: Extent) {

@@ -20,7 +20,7 @@ use crate::kernel::Kernel;
 use crate::memory::Slice;
 use block::{BLOCK_BYTES, Caps, Command, DiskId, Ending, Extent, Outcome, Span, Tag, Time};
 use drive::Parts;
-use sched::Mend;
+use sched::{Action, Health, Mend};
 use std::io;
 
 /// A command that came back.
@@ -171,10 +171,14 @@ pub trait LiveDevice {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// What of a disk that is being filled holds what it should already.
-    fn next_held(&mut self) -> Option<(DiskId, Extent)> {
+    /// What the core is to be told of one of its disks: what of one that is being filled holds what it should already, or that the
+    /// others know of one that it holds all.
+    fn next_health(&mut self) -> Option<(DiskId, Health)> {
         None
     }
+
+    /// A record of an array's journal is about to be written from this memory, and needs its head; or it is done with.
+    fn keep_record(&mut self, _: &Action, _: Option<&Slice>) {}
 
     /// Nobody needs any more what blocks of the array hold.
     fn note_discard(&mut self, _: Extent) {}

@@ -191,7 +191,7 @@ pub(super) fn read(
     }
     let degraded = section.value(&DEGRADED)?;
     section.close()?;
-    let plan = ArrayPlan { placement, buffer, trusting, migration, delay, comparing: false };
+    let plan = ArrayPlan { placement, buffer, trusting, migration, delay, comparing: false, journal: None };
     Ok(Some(ArrayChoice { level, disks, members, unit, plan, fails, degraded }))
 }
 

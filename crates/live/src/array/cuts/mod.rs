@@ -5,8 +5,8 @@
 //! The disks have a cache that forgets what was not flushed; of what is in flight any of its blocks are written, also of a superblock.
 //! A disk that takes a place holds rubbish at first. Core, world, and what the disks are told are those of the service.
 //!
-//! **The hole is told, and nothing beyond it.** With parity, what a disk held that is lacking follows from the rest of its row. Of a row
-//! that was written since the last flush that may be told wrong when the power goes; of no other.
+//! **There is no hole.** With parity, what a disk held that is lacking follows from the rest of its row: it is what it was before or after,
+//! too, whatever of the row was being written when the power went, or when the disk failed.
 
 mod asker;
 mod disk;
@@ -16,8 +16,8 @@ use super::label::Superblock;
 use super::notes::write_copies;
 use super::regions::RegionBits;
 use super::{
-    ArrayNotes, ArrayOrder, Former, Lacking, MemberState, OpenedMember, RepairPace, ScrubOrder, create, inspect,
-    regions, resync,
+    ArrayNotes, ArrayOrder, Former, JOURNAL, Lacking, MemberState, OpenedMember, RepairPace, ScrubOrder, create,
+    inspect, regions, resync,
 };
 use crate::unit::{MemberOpener, Members};
 use crate::world::LiveWorld;
@@ -210,7 +210,7 @@ impl Scene {
             let caps = Caps { blocks: DISK, depth: 4, seek: false };
             let policy = || policy::usual("fcfs").make(&Beside::default());
             let core = || Core::new(caps, u32::MAX, Distance::default(), Rules::default(), Box::new(policy));
-            let plan = ArrayPlan { comparing: true, ..ArrayPlan::default() };
+            let plan = ArrayPlan { comparing: true, journal: Some(JOURNAL), ..ArrayPlan::default() };
             let cores = (0..self.disks).map(|_| core()).collect();
             let mut array = Array::new(geometry, plan, Rules::default(), 8, cores);
             run(&mut array, &mut world);
@@ -351,8 +351,6 @@ impl Rows<'_> {
         let slot = |parity| geometry.disk_of_slot(row, geometry.columns() + parity);
         let parities: Vec<_> = (0..geometry.parities()).map(|parity| self.of(slot(parity), row, within)).collect();
         let missing = (0..geometry.columns()).find(|column| columns[usize::from(*column)].is_none());
-        // Of a row that was written since the last flush, what is missing may be told wrong.
-        let open = missing.is_some() && (0..geometry.columns()).any(|column| blocks[number(column)].len() > 1);
         if let Some(missing) = missing {
             columns[usize::from(missing)] = Some(self.recover(&columns, &parities, missing));
         }
@@ -360,7 +358,7 @@ impl Rows<'_> {
             let (block, held) = (number(column), held.expect("a content"));
             let may: Vec<u64> = blocks[block].iter().map(|(stamp, _)| *stamp).collect();
             let is = may.iter().copied().find(|stamp| content(*stamp) == held);
-            let unknown = may.contains(&ANYTHING) || open && missing == Some(column);
+            let unknown = may.contains(&ANYTHING);
             let Some(is) = is.or(unknown.then_some(ANYTHING)) else { panic!("block {block} holds none of {may:?}") };
             blocks[block] = vec![(is, true)];
         }
