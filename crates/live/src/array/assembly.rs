@@ -303,6 +303,7 @@ mod tests {
             dirty: RegionBits::default(),
             blank: RegionBits::default(),
             journal: 0,
+            sums: false,
         };
         (0..3).map(|index| Ok(Some(label(index)))).collect()
     }

@@ -11,6 +11,7 @@
 
 use super::regions::{REGION_BYTES, RegionBits};
 use crate::castagnoli::crc32c;
+use crate::unit::SumKey;
 use block::BLOCK_BYTES;
 use sched::array::{Level, MOST_DISKS};
 
@@ -66,6 +67,8 @@ pub(super) struct Superblock {
     pub(super) blank: RegionBits,
     /// Records of the journal of rows count from this number on.
     pub(super) journal: u64,
+    /// Whether its disks know checksums of their blocks.
+    pub(super) sums: bool,
 }
 
 impl Superblock {
@@ -95,6 +98,7 @@ impl Superblock {
         bytes.resize(BLANKS, 0);
         bytes.extend_from_slice(self.blank.bytes());
         bytes.extend_from_slice(&self.journal.to_le_bytes());
+        bytes.push(self.sums.into());
         bytes.resize(LABEL_BYTES, 0);
         let sum = crc32c(&bytes);
         bytes[8..12].copy_from_slice(&sum.to_le_bytes());
@@ -139,7 +143,16 @@ impl Superblock {
             dirty: RegionBits::from_bytes(&bytes[MARKS..NAMES])?,
             blank: RegionBits::from_bytes(bytes.get(BLANKS..JOURNAL)?)?,
             journal: large(JOURNAL)?,
+            sums: bytes[JOURNAL + 8] == 1,
         })
+    }
+
+    /// Whose the checksums of the disk of this name are.
+    pub(super) fn sum_key(&self, own_name: u64) -> SumKey {
+        let mut key = [0; 24];
+        key[..16].copy_from_slice(&self.array);
+        key[16..].copy_from_slice(&own_name.to_le_bytes());
+        key
     }
 
     /// The name of the array, as users see it.
@@ -173,15 +186,16 @@ mod tests {
             dirty,
             blank,
             journal: 1 << 50,
+            sums: true,
         }
     }
 
     #[test]
     fn an_array_of_the_version_before_is_read_as_all_written() {
         // What stands behind the names was zeros there.
-        let mut bytes = Superblock { blank: RegionBits::default(), journal: 0, ..label() }.to_bytes();
+        let mut bytes = Superblock { blank: RegionBits::default(), journal: 0, sums: false, ..label() }.to_bytes();
         assert!(bytes[NAMES + 8 * 3..].iter().all(|byte| *byte == 0));
-        assert!(bytes.len() == LABEL_BYTES && JOURNAL + 8 <= LABEL_BYTES);
+        assert!(bytes.len() == LABEL_BYTES && JOURNAL + 9 <= LABEL_BYTES);
         let read = Superblock::from_bytes(&bytes).expect("a label");
         assert_eq!((read.blank.count(), read.dirty.count(), read.journal), (0, 3, 0));
         bytes[BLANKS] ^= 1;

@@ -56,6 +56,14 @@ pub(crate) fn inspect(members: &mut [OpenedMember], geometry: &Geometry) -> Arra
         Err(why) => Err(why.clone()),
     });
     let mut status = judge(&said.collect::<Vec<Said>>(), geometry);
+    let made = status.label.as_ref().map(|label| label.sums);
+    for (member, state) in members.iter_mut().zip(&mut status.disks) {
+        if let (Ok(unit), Some(made)) = (member, made.filter(|_| state.counts()))
+            && unit.has_sums() != made
+        {
+            *state = MemberState::Unlike(if made { "with checksums".into() } else { "without checksums".into() });
+        }
+    }
     status.journal = journal::find(members, &status, geometry);
     status
 }
@@ -66,6 +74,12 @@ pub(crate) fn inspect(members: &mut [OpenedMember], geometry: &Geometry) -> Arra
 /// When a disk cannot be read or written.
 pub(crate) fn resync(units: &mut [Box<dyn LiveDevice>], geometry: Geometry, status: &ArrayStatus) -> io::Result<u64> {
     let Some(label) = &status.label else { return Ok(0) };
+    for ((unit, state), name) in units.iter_mut().zip(&status.disks).zip(&label.names) {
+        unit.set_sum_key(label.sum_key(*name));
+        // What they knew there may be of the past.
+        let marked = label.dirty.list().filter(|_| state.counts());
+        marked.filter_map(|region| regions::part(&geometry, region)).for_each(|at| unit.sum_anew(at));
+    }
     let held = status.disks.iter().map(MemberState::rows_held).collect();
     let mut resync = Resync { geometry, units, held };
     let mut mended = 0;
@@ -150,8 +164,8 @@ pub(crate) fn create(members: &mut [Box<dyn LiveDevice>], geometry: Geometry) ->
     for unit in members.iter_mut() {
         notes::write_copies(&mut **unit, None)?;
     }
-    let blank = blank_out(members, geometry)?;
-    let label = |index| Superblock {
+    let sums = members.iter().all(|unit| unit.has_sums());
+    let label = |index, blank: &RegionBits| Superblock {
         array,
         level: geometry.level(),
         unit: geometry.unit(),
@@ -166,11 +180,16 @@ pub(crate) fn create(members: &mut [Box<dyn LiveDevice>], geometry: Geometry) ->
         dirty: RegionBits::default(),
         blank: blank.clone(),
         journal: 0,
+        sums,
     };
+    let key = label(0, &RegionBits::default()).sum_key(0);
+    members.iter_mut().for_each(|unit| unit.set_sum_key(key));
+    let blank = blank_out(members, geometry)?;
+    members.iter_mut().try_for_each(|unit| unit.keep_sums())?;
     for (index, unit) in (0..).zip(members.iter_mut()) {
-        notes::write_copies(&mut **unit, Some(&label(index)))?;
+        notes::write_copies(&mut **unit, Some(&label(index, &blank)))?;
     }
-    Ok(label(0).name())
+    Ok(label(0, &blank).name())
 }
 
 /// What stands for a disk that cannot be had, and that could do this: it fails what it is asked.

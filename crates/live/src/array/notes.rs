@@ -5,7 +5,7 @@ use super::label::{BEHIND, Noted, Superblock};
 use super::regions::{self, RegionBits};
 use super::{ArrayStatus, MemberState};
 use crate::memory::Slice;
-use crate::unit::LiveDevice;
+use crate::unit::{LiveDevice, SumKey};
 use block::{BLOCK_BYTES, DiskId, Extent};
 use sched::Action;
 use sched::array::Geometry;
@@ -186,6 +186,11 @@ impl ArrayNotes {
             self.label.journal = self.records.next;
         }
         was
+    }
+
+    /// Whose the checksums of a disk are, where that is the one of this name, or the one that is there.
+    pub(crate) fn sum_key(&self, disk: DiskId, name: Option<u64>) -> SumKey {
+        self.label.sum_key(name.unwrap_or(self.label.names[usize::from(disk.0)]))
     }
 
     /// A record is about to be written from this memory, or is done with.

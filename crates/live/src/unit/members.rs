@@ -27,6 +27,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 mod blank;
+mod sums;
 
 /// Opens what is to take the place of a disk of an array.
 pub type MemberOpener = Box<dyn Fn(DiskId, &Path) -> Result<Box<dyn LiveDevice>, String>>;
@@ -75,6 +76,9 @@ pub struct Members {
     untold: VecDeque<(DiskId, u64)>,
     /// Disks of which the others know that they hold all that they should; the core does not yet.
     known: VecDeque<DiskId>,
+    /// Blocks that were not as they were written; whether any disk is asked for such.
+    spoilt: u64,
+    sums: bool,
 }
 
 impl Members {
@@ -107,6 +111,8 @@ impl Members {
             held: Vec::new(),
             untold: VecDeque::new(),
             known: VecDeque::new(),
+            spoilt: 0,
+            sums: false,
         }
     }
 
@@ -120,6 +126,7 @@ impl Members {
     #[must_use]
     pub(crate) fn noting(self, notes: Option<ArrayNotes>) -> Members {
         let mut members = Members { notes, ..self };
+        members.set_sum_keys();
         // Both copies, wherever the last ones were.
         members.write_notes();
         members.notes.iter_mut().for_each(ArrayNotes::begin);
@@ -325,6 +332,7 @@ impl LiveDevice for Members {
     }
 
     fn next_completion(&mut self, now: Time) -> Option<Done> {
+        self.hear_spoilt();
         if let Some(done) = self.done.pop_front() {
             return Some(done);
         }
@@ -415,6 +423,7 @@ impl LiveDevice for Members {
         let Some(place) = self.successors.iter().position(|(other, _)| *other == disk) else { return false };
         let (_, Successor { mut unit, name, path }) = self.successors.remove(place);
         let Some(notes) = &mut self.notes else { return false };
+        unit.set_sum_key(notes.sum_key(disk, Some(name)));
         if let Err(error) = notes.replace(disk, name, &mut *unit) {
             eprintln!("{path} does not take the place of disk {}: {error}", disk.0);
             return false;
@@ -504,7 +513,7 @@ impl LiveDevice for Members {
         Some(json!({
             "array": known["array"], "events": known["events"], "dirty_regions": known["dirty"],
             "written_bytes": known["written"], "bytes": known["bytes"], "disks": disks,
-            "spares": self.spares.len(), "rebuild": rebuild, "scrub": scrub, "upkeep": self.written_text() + &self.upkeep.text(),
+            "spoilt_blocks": self.spoilt, "spares": self.spares.len(), "rebuild": rebuild, "scrub": scrub, "upkeep": self.written_text() + &self.spoilt_text() + &self.upkeep.text(),
         }))
     }
 
@@ -512,6 +521,7 @@ impl LiveDevice for Members {
         while self.can_empty_discarded() && self.refused.is_empty() {
             self.empty_discarded();
         }
+        self.keep_sums();
         // What a disk refused need not agree with the others.
         if let Some(notes) = self.notes.as_mut().filter(|_| self.refused.is_empty()) {
             notes.clean();

@@ -6,6 +6,7 @@ mod faulty;
 mod file;
 mod members;
 mod ram;
+mod summed;
 
 pub use emulated::Emulated;
 pub use far::Far;
@@ -14,6 +15,7 @@ pub use file::ServedFile;
 pub(crate) use file::{alike, punch};
 pub use members::{MemberOpener, Members};
 pub use ram::Ram;
+pub use summed::{SumKey, Summed};
 
 use crate::array::{ArrayOrder, Clients, UpkeepErrand};
 use crate::kernel::Kernel;
@@ -242,6 +244,30 @@ pub trait LiveDevice {
     /// Why it cannot be.
     fn fault_disk(&mut self, _: Time, disk: DiskId, _: FaultChange, _: &mut dyn Kernel) -> Result<(), String> {
         Err(format!("there is no disk {}: the service has no array", disk.0))
+    }
+
+    /// Whether it knows a checksum of what was written to each of its blocks.
+    fn has_sums(&self) -> bool {
+        false
+    }
+
+    /// Whose checksums it is to know: those of another are none.
+    fn set_sum_key(&mut self, _: SumKey) {}
+
+    /// What blocks hold now is taken for what was written.
+    fn sum_anew(&mut self, _: Extent) {}
+
+    /// Has its checksums on the medium, when it returns.
+    ///
+    /// # Errors
+    /// When they are not.
+    fn keep_sums(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Blocks that were not brought, since they are not as they were written.
+    fn next_spoilt(&mut self) -> Option<Extent> {
+        None
     }
 
     /// Which zeros it makes without a transfer.

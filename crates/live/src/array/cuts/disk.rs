@@ -1,6 +1,6 @@
 //! Disks with a cache that forgets, and the power that goes.
 
-use super::{BLOCK, DISK};
+use super::BLOCK;
 use crate::kernel::Kernel;
 use crate::memory::Slice;
 use crate::ring::{RingOp, RingToken};
@@ -46,8 +46,9 @@ pub(super) struct Platter {
 
 impl Platter {
     /// One that holds this everywhere.
-    pub(super) fn holding(held: Held) -> Rc<RefCell<Platter>> {
-        Rc::new(RefCell::new(Platter { medium: vec![held; DISK as usize], cached: Vec::new(), bad: BTreeSet::new() }))
+    pub(super) fn holding(held: Held, blocks: u64) -> Rc<RefCell<Platter>> {
+        let medium = vec![held; blocks as usize];
+        Rc::new(RefCell::new(Platter { medium, cached: Vec::new(), bad: BTreeSet::new() }))
     }
 
     fn is_bad(&self, at: Extent) -> bool {
@@ -136,7 +137,7 @@ impl Disk {
 
 impl LiveDevice for Disk {
     fn caps(&self) -> Caps {
-        Caps { blocks: DISK, depth: 4, seek: false }
+        Caps { blocks: self.platter.borrow().medium.len() as u64, depth: 4, seek: false }
     }
 
     fn issue(
