@@ -141,6 +141,8 @@ impl ArrayNotes {
         if let Some(noted) = self.label.disks.get_mut(usize::from(disk.0)) {
             *noted = Noted::GivenUp;
             self.label.events += 1;
+            // No row is being written now; and what the newest record told may have been on this disk.
+            self.label.journal = self.records.next;
         }
     }
 

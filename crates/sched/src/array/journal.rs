@@ -57,6 +57,10 @@ pub(super) struct Journal {
     unsure: Vec<bool>,
     /// How often one came to be so, or no more.
     pub(super) changes: u32,
+    /// Records so far. Of those on the medium the newest tells which others count, so its place stays as it is until there is a newer one:
+    /// the how manieth it is, and its place.
+    pub(super) records: u64,
+    newest: (u64, Option<u8>),
     /// Updates that wait for a place, or for a disk to be given up.
     waiting: VecDeque<u32>,
     /// Disks that are to be given up, and what nobody is told until they are.
@@ -73,6 +77,8 @@ impl Journal {
             places,
             unsure: vec![false; disks.into()],
             changes: 0,
+            records: 0,
+            newest: (0, None),
             waiting: VecDeque::new(),
             leaving: Vec::new(),
             untold: Vec::new(),
@@ -115,7 +121,11 @@ impl<P: Predictor> Array<P> {
     pub(super) fn leave(&mut self, disk: DiskId, out: &mut Vec<Action>) {
         self.set_unsure(disk, true);
         match &mut self.journal {
-            Some(journal) => journal.leaving.push(disk),
+            Some(journal) => {
+                // What was put down before counts no more from then on.
+                journal.changes += 1;
+                journal.leaving.push(disk);
+            }
             None => out.push(Action::GiveUp(disk)),
         }
     }
@@ -187,7 +197,8 @@ impl<P: Predictor> Array<P> {
         let Some(journal) = &self.journal else { return false };
         let is_free = |place: &u8| {
             let (disk, _) = self.record_at(journal, *place);
-            journal.taken >> place & 1 == 0 && self.takes_records(journal, disk)
+            let is_taken = journal.taken >> place & 1 == 1 || journal.newest.1 == Some(*place);
+            !is_taken && self.takes_records(journal, disk)
         };
         let Some(place) = (0..journal.places as u8).find(is_free) else { return false };
         self.journal.iter_mut().for_each(|journal| journal.taken |= 1 << place);
@@ -227,6 +238,19 @@ impl<P: Predictor> Array<P> {
         }
         self.begin(id, out);
         Leave::Refused
+    }
+
+    /// A record is on the medium.
+    pub(super) fn note_recorded(&mut self, it: &Update) {
+        if let Some(journal) = self.journal.as_mut().filter(|journal| journal.newest.0 < it.number) {
+            journal.newest = (it.number, it.record);
+        }
+    }
+
+    /// A record that tells of disks as they are no more is put down anew, in another place.
+    pub(super) fn record_anew(&mut self, id: u32, out: &mut Vec<Action>) {
+        self.free_record(id, out);
+        self.begin(id, out);
     }
 
     /// Whether a record tells of disks as they are no more.

@@ -97,6 +97,8 @@ pub(super) struct Update {
     /// Of a write, the place of its record, and how often disks had come to be unsure by then, or no more.
     pub(super) record: Option<u8>,
     pub(super) changes: u32,
+    /// The how manieth record that is.
+    pub(super) number: u64,
 }
 
 impl Update {
@@ -226,6 +228,7 @@ impl<P: Predictor> Array<P> {
             replacements: 0,
             record: None,
             changes: 0,
+            number: 0,
         };
         if let Some(disk) = lost {
             update.lost.note(disk, 1);
@@ -317,8 +320,10 @@ impl<P: Predictor> Array<P> {
             UpdateStage::Reading => self.write_all(id, out),
             UpdateStage::Comparing => {}
             UpdateStage::Recording if it.broken => self.begin_again(id, out),
-            UpdateStage::Recording if self.is_outdated(&it) => self.begin(id, out),
-            UpdateStage::Recording => self.write_out(id, out),
+            UpdateStage::Recording => {
+                self.note_recorded(&it);
+                if self.is_outdated(&it) { self.record_anew(id, out) } else { self.write_out(id, out) }
+            }
             UpdateStage::Writing => self.end_writes(id, out),
         }
     }
@@ -402,9 +407,11 @@ impl<P: Predictor> Array<P> {
         }
         let place = self.record_place(id, it, 0);
         out.push(record);
-        let changes = self.journal.as_ref().map_or(0, |journal| journal.changes);
+        let Some(journal) = &mut self.journal else { return };
+        journal.records += 1;
         if let Some(update) = self.updates.get_mut(id) {
-            (update.stage, update.changes) = (UpdateStage::Recording, changes);
+            (update.stage, update.changes) = (UpdateStage::Recording, journal.changes);
+            update.number = journal.records;
         }
         self.post(it.task, Owner::Update(id), disk, Op::Write { fua: true }, at, place, 0);
     }

@@ -154,5 +154,6 @@ fn blank() -> Update {
         replacements: 0,
         record: None,
         changes: 0,
+        number: 0,
     }
 }
