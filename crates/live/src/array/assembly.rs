@@ -1,7 +1,7 @@
 //! Which of the disks of an array belong to it, and may be trusted.
 
 use super::journal::FoundRecords;
-use super::label::{BEFORE, BEHIND, LABEL_BYTES, Noted, Superblock};
+use super::label::{BEFORE, BEHIND, LABEL_BYTES, LATER, Noted, Superblock};
 use super::regions;
 use crate::memory::Slice;
 use crate::unit::LiveDevice;
@@ -140,10 +140,10 @@ pub struct ArrayStatus {
 /// What each disk of an array says of it: a label, none, or why the disk cannot be had.
 pub(super) type Said = Result<Option<Superblock>, String>;
 
-/// Reads the superblock of a disk: the newer of two that are whole.
+/// Reads the superblock of a disk: the newest of those that are whole.
 pub(super) fn read_label(unit: &mut dyn LiveDevice) -> Option<Superblock> {
     let blocks = unit.bytes() / BLOCK_BYTES;
-    let places = [Some(0), blocks.checked_sub(BEHIND).filter(|last| *last >= BEFORE)];
+    let places = [0].into_iter().chain(LATER).chain(blocks.checked_sub(BEHIND).filter(|last| *last >= BEFORE));
     let read = |at: u64| {
         let memory = Slice::new(LABEL_BYTES);
         let read = blocks >= BEHIND && unit.peek(Extent::new(at, BEHIND as u32), &memory);
@@ -151,7 +151,7 @@ pub(super) fn read_label(unit: &mut dyn LiveDevice) -> Option<Superblock> {
         memory.buffer.get(0, &mut bytes);
         Superblock::from_bytes(&bytes).filter(|_| read)
     };
-    places.into_iter().flatten().filter_map(read).max_by_key(|label| (label.events, label.sequence))
+    places.filter_map(read).max_by_key(|label| (label.events, label.sequence))
 }
 
 /// The label that tells most of the array: of the one that most disks are of, of several such the first, the newest.

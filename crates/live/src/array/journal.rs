@@ -17,8 +17,8 @@ use sched::array::field::Factor;
 use sched::array::{Geometry, JournalArea, MOST_RECORDS, RECORDS_OF_DISK};
 use std::io;
 
-/// Where each disk has room for records: between its first superblock and its data.
-pub(crate) const JOURNAL: JournalArea = JournalArea { first: BEHIND, blocks: (BEFORE - BEHIND) as u32 };
+/// Where each disk has room for records: between its first superblocks and its data.
+pub(crate) const JOURNAL: JournalArea = JournalArea { first: 3 * BEHIND, blocks: (BEFORE - 3 * BEHIND) as u32 };
 
 const MAGIC: &[u8; 8] = b"HTROWS01";
 const LIVE: usize = 64;

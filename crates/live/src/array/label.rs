@@ -17,9 +17,11 @@ use sched::array::{Level, MOST_DISKS};
 
 /// Bytes of a copy.
 pub(super) const LABEL_BYTES: usize = 8 << 10;
-/// Blocks of a disk before its data, and behind: the first copy lies at the beginning of the former, the second is the latter.
+/// Blocks of a disk before its data, and behind: the first copy lies at the beginning of the former, the second is the latter. What
+/// is noted while nobody waits for it goes to two more, in turn, so that neither way can harm what the other has written.
 pub(crate) const BEFORE: u64 = (128 << 10) / BLOCK_BYTES;
 pub(crate) const BEHIND: u64 = LABEL_BYTES as u64 / BLOCK_BYTES;
+pub(super) const LATER: [u64; 2] = [BEHIND, 2 * BEHIND];
 
 const MAGIC: &[u8; 8] = b"HTARRAY1";
 const HEAD: usize = 80;

@@ -1,7 +1,7 @@
 //! What the disks of an array are told while it is served: which of them count, and which regions are written.
 
 use super::journal::Records;
-use super::label::{BEHIND, Noted, Superblock};
+use super::label::{BEHIND, LABEL_BYTES, LATER, Noted, Superblock};
 use super::regions::{self, RegionBits};
 use super::{ArrayStatus, MemberState};
 use crate::memory::Slice;
@@ -30,8 +30,9 @@ fn write_copy(unit: &mut dyn LiveDevice, bytes: &[u8], at: CopyPlace) -> io::Res
     unit.store(Extent::new(if at == CopyPlace::BehindData { last } else { 0 }, BEHIND as u32), &memory)
 }
 
-/// Writes both copies of a superblock, one after the other; of none, zeros.
+/// Writes both copies of a superblock, one after the other; of none, zeros. What was noted later on a disk that is now another's is gone.
 pub(super) fn write_copies(unit: &mut dyn LiveDevice, label: Option<&Superblock>) -> io::Result<()> {
+    LATER.into_iter().try_for_each(|at| unit.store(Extent::new(at, BEHIND as u32), &Slice::new(LABEL_BYTES)))?;
     let bytes = label.map_or_else(|| vec![0; BEHIND as usize * BLOCK_BYTES as usize], Superblock::to_bytes);
     write_copy(unit, &bytes, CopyPlace::BeforeData)?;
     write_copy(unit, &bytes, CopyPlace::BehindData)
@@ -52,6 +53,8 @@ pub(crate) struct ArrayNotes {
     run: (u64, u64),
     /// What rows of which something is missing have beside it.
     records: Records,
+    /// How often marks were noted while nobody waited.
+    laters: u64,
 }
 
 impl ArrayNotes {
@@ -73,7 +76,7 @@ impl ArrayNotes {
         let records = Records::new(status.journal.next);
         // What they told was seen to.
         label.journal = records.next;
-        Some(ArrayNotes { label, filled, next, news, settled, discarded, run: (0, 0), records })
+        Some(ArrayNotes { label, filled, next, news, settled, discarded, run: (0, 0), records, laters: 0 })
     }
 
     /// All that count know of all that was: what is new is an event from now on. A disk may thereby be one event behind when the
@@ -125,6 +128,18 @@ impl ArrayNotes {
             if *next == CopyPlace::BeforeData { CopyPlace::BehindData } else { CopyPlace::BeforeData },
         );
         write_copy(unit, &self.label_of(disk).to_bytes(), at)
+    }
+
+    /// What a disk is to be told of marks, while nobody waits, and where: the other place of two that are for this.
+    pub(crate) fn later(&mut self, disk: DiskId) -> (Extent, Slice) {
+        let place = LATER[(self.laters % 2) as usize];
+        (Extent::new(place, BEHIND as u32), Slice::holding(&self.label_of(disk).to_bytes()))
+    }
+
+    /// What is noted from now on is later than all before; in turns of two.
+    pub(crate) fn begin_later(&mut self) {
+        self.laters += 1;
+        self.label.sequence += 1;
     }
 
     /// What is known, as JSON for programs.
@@ -200,17 +215,18 @@ impl ArrayNotes {
         self.records.keep(self.label.array, action, memory);
     }
 
-    /// Marks the regions of an extent of a disk, which is about to be written with this: whether that is to be noted first.
-    pub(crate) fn mark(&mut self, geometry: &Geometry, at: Extent, memory: Option<&Slice>) -> bool {
-        let mut news = false;
+    /// Marks the regions of an extent of a disk, which is about to be written with this; those of which that is to be noted
+    /// first are added.
+    pub(crate) fn mark(&mut self, geometry: &Geometry, at: Extent, memory: Option<&Slice>, news: &mut Vec<u64>) {
         for region in regions::regions_of(geometry, at) {
             // Zeros change nothing of what was never written.
             if self.settled.has(region) || self.label.blank.has(region) && memory.is_some_and(Slice::is_zeros) {
                 continue;
             }
-            news |= self.settle(geometry, region);
+            if self.settle(geometry, region) {
+                news.push(region);
+            }
         }
-        news
     }
 
     /// A region is about to be written: whether that was not noted.

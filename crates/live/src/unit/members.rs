@@ -15,8 +15,7 @@ use crate::array::{
 use crate::kernel::Kernel;
 use crate::memory::Slice;
 use crate::ring::{RingOp, RingToken};
-use block::errno::EIO;
-use block::{BLOCK_BYTES, Caps, Command, DiskId, Ending, Extent, Outcome, Tag, Time};
+use block::{BLOCK_BYTES, Caps, Command, DiskId, Ending, Extent, Tag, Time};
 use sched::array::Geometry;
 use sched::{Action, Health, Mend};
 use serde_json::{Value, json};
@@ -26,7 +25,10 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::rc::Rc;
 
+use marks::{Noting, WaitingWrite};
+
 mod blank;
+mod marks;
 mod sums;
 
 /// Opens what is to take the place of a disk of an array.
@@ -79,6 +81,12 @@ pub struct Members {
     /// Blocks that were not as they were written; whether any disk is asked for such.
     spoilt: u64,
     sums: bool,
+    /// What is being noted while nobody else waits, and writes that are to follow it.
+    noting: Option<Noting>,
+    waiting: VecDeque<WaitingWrite>,
+    /// Regions whose marks are not on a medium yet; by disk, the number by which the kernel knows its notes.
+    unmarked: Vec<u64>,
+    notes_known: Vec<u32>,
 }
 
 impl Members {
@@ -107,12 +115,16 @@ impl Members {
             successors: Vec::new(),
             changes: VecDeque::new(),
             spares: VecDeque::new(),
-            unknown: next,
+            unknown: next + u32::from(geometry.disks()),
             held: Vec::new(),
             untold: VecDeque::new(),
             known: VecDeque::new(),
             spoilt: 0,
             sums: false,
+            noting: None,
+            waiting: VecDeque::new(),
+            unmarked: Vec::new(),
+            notes_known: (next..).take(geometry.disks().into()).collect(),
         }
     }
 
@@ -310,17 +322,11 @@ impl LiveDevice for Members {
         memory: Option<Slice>,
         kernel: &mut dyn Kernel,
     ) -> io::Result<()> {
-        let geometry = self.geometry;
-        let marks =
-            |notes: &mut ArrayNotes| command.verb.writes() && notes.mark(&geometry, command.at, memory.as_ref());
-        let news = self.notes.as_mut().is_some_and(marks) || self.unwritten && command.verb.writes();
-        if news && !self.write_notes() {
-            self.done.push_back(Done::now(now, tag, Outcome::Failed(EIO)));
-            return Ok(());
+        if command.verb.writes() && self.must_wait(command, memory.as_ref()) {
+            self.waiting.push_back(WaitingWrite { asked: now, tag, command: *command, memory });
+            return if self.noting.is_none() { self.note(now, kernel) } else { Ok(()) };
         }
-        let Some((member, own)) = self.of(tag) else { return Ok(()) };
-        let mut kernel = Shifted { kernel, first: member.known };
-        member.unit.issue(now, own, command, memory, &mut kernel)
+        self.give(now, tag, command, memory, kernel)
     }
 
     fn due(&self) -> Option<Time> {
@@ -348,6 +354,9 @@ impl LiveDevice for Members {
     }
 
     fn on_completion(&mut self, now: Time, tag: Tag, result: i32, kernel: &mut dyn Kernel) -> io::Result<()> {
+        if let Some(disk) = self.find_note(tag) {
+            return self.end_note(now, disk, result, kernel);
+        }
         let Some((member, own)) = self.find_known(tag) else { return Ok(()) };
         let mut kernel = Shifted { kernel, first: member.known };
         member.unit.on_completion(now, own, result, &mut kernel)
@@ -362,6 +371,7 @@ impl LiveDevice for Members {
         }
         self.gone.push(disk);
         self.upkeep.forget(disk);
+        self.drop_waiting(disk);
         self.sync_rows();
         let known = match self.notes.as_mut().filter(|notes| notes.counts(disk)) {
             None => true,
@@ -380,6 +390,14 @@ impl LiveDevice for Members {
             self.offer(disk, spare);
         }
         known
+    }
+
+    fn go_on(&mut self, now: Time, kernel: &mut dyn Kernel) -> io::Result<()> {
+        Members::go_on(self, now, kernel)
+    }
+
+    fn keeper(&self, disk: DiskId) -> DiskId {
+        self.find_keeper(disk)
     }
 
     fn filling(&self) -> Vec<(DiskId, u64)> {
@@ -428,6 +446,7 @@ impl LiveDevice for Members {
             eprintln!("{path} does not take the place of disk {}: {error}", disk.0);
             return false;
         }
+        self.forget_waiting(disk);
         let member = &mut self.members[usize::from(disk.0)];
         (member.unit, member.known) = (unit, self.unknown);
         self.unknown += member.depth;

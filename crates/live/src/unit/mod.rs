@@ -57,6 +57,15 @@ pub struct Zeroes {
     pub kept: bool,
 }
 
+/// How far what was to be stored is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stored {
+    /// It is on the medium.
+    Done,
+    /// The kernel has it.
+    Begun,
+}
+
 /// A device in real time.
 pub trait LiveDevice {
     /// What it can do.
@@ -132,6 +141,14 @@ pub trait LiveDevice {
         Err(io::ErrorKind::Unsupported.into())
     }
 
+    /// Begins to do the same. Where that goes on when this returns, the kernel completes a command of this number, with so many bytes.
+    ///
+    /// # Errors
+    /// When they are not there, or the kernel takes no more.
+    fn begin_store(&mut self, at: Extent, from: &Slice, _number: u32, _: &mut dyn Kernel) -> io::Result<Stored> {
+        self.store(at, from).map(|()| Stored::Done)
+    }
+
     /// Has on the medium, when it returns, all that was written.
     ///
     /// # Errors
@@ -143,6 +160,19 @@ pub trait LiveDevice {
     /// One of its disks counts no more: whether the others know, so that it will not be taken for what they hold.
     fn give_up(&mut self, _: DiskId) -> bool {
         true
+    }
+
+    /// What waited for a disk that was given up goes on.
+    ///
+    /// # Errors
+    /// When the kernel takes no more.
+    fn go_on(&mut self, _: Time, _: &mut dyn Kernel) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Which of its disks it is that keeps what this one was asked.
+    fn keeper(&self, disk: DiskId) -> DiskId {
+        disk
     }
 
     /// One of its disks on which nothing could be noted.

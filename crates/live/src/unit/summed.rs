@@ -7,7 +7,7 @@
 //!
 //! What lies before the data of an array and behind it, its superblocks and journal, have checksums of their own.
 
-use super::{Done, FaultChange, FaultReach, LiveDevice, Zeroes};
+use super::{Done, FaultChange, FaultReach, LiveDevice, Stored, Zeroes};
 use crate::array::{BEFORE, BEHIND};
 use crate::castagnoli::crc32c;
 use crate::kernel::Kernel;
@@ -268,6 +268,11 @@ impl LiveDevice for Summed {
     fn store(&mut self, at: Extent, from: &Slice) -> io::Result<()> {
         self.learn(at, Some(from));
         self.inner.store(at, from)
+    }
+
+    fn begin_store(&mut self, at: Extent, from: &Slice, number: u32, kernel: &mut dyn Kernel) -> io::Result<Stored> {
+        self.learn(at, Some(from));
+        self.inner.begin_store(at, from, number, kernel)
     }
 
     fn sync(&mut self) -> io::Result<()> {

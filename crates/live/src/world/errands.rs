@@ -97,6 +97,13 @@ impl<S: RequestSource, K: Kernel> LiveWorld<S, K> {
         Some(self.take_news(input))
     }
 
+    /// What waited for a disk that was given up goes on.
+    pub(super) fn go_on(&mut self, now: Time) {
+        if let Err(error) = self.unit.go_on(now, &mut self.kernel) {
+            self.failed.get_or_insert(error);
+        }
+    }
+
     /// A record of the array's journal is about to be written, or is done with.
     pub(super) fn keep_record(&mut self, action: &Action) {
         let memory = match *action {

@@ -90,7 +90,8 @@ struct Outside {
 impl Outside {
     fn new(scene: &Scene) -> Outside {
         let draw = Draw::new(scene.seed, 0);
-        let power = Power { draw, now: Time::ZERO, left: u64::MAX, off: false, empties: scene.empties };
+        let power =
+            Power { draw, now: Time::ZERO, left: u64::MAX, off: false, empties: scene.empties, stores: Vec::new() };
         let blocks = Outside::blocks(scene.sums);
         let places = (0..scene.disks).map(|_| vec![Platter::holding([0; BLOCK], blocks)]).collect();
         Outside { power: Rc::new(RefCell::new(power)), places: Rc::new(RefCell::new(places)), sums: scene.sums }
@@ -292,6 +293,7 @@ impl Scene {
         let geometry = self.geometry();
         {
             let mut power = outside.power.borrow_mut();
+            power.tear_stores();
             if loss == Loss::Power {
                 let places = outside.places.borrow();
                 places.iter().flatten().for_each(|platter| platter.borrow_mut().cut(&mut power.draw));

@@ -4,7 +4,8 @@ use super::*;
 use crate::array::{Lacking, create, inspect};
 use crate::unit::{Ram, Summed};
 use crate::{Clock, Host, Unwritten};
-use block::{Extent, Place, Verb};
+use block::errno::EIO;
+use block::{Outcome, Place, Verb};
 use load::experiment::IoBackend;
 use sched::array::Level;
 
