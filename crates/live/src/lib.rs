@@ -16,6 +16,7 @@ pub mod array;
 mod askers;
 mod bell;
 mod bench;
+mod castagnoli;
 mod claim;
 mod clock;
 pub mod control;

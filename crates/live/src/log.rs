@@ -67,6 +67,8 @@ mod kind {
     pub const GIVE_UP: u8 = 22;
     pub const COMPLETE: u8 = 23;
     pub const COMPARE: u8 = 24;
+    pub const RECORD: u8 = 25;
+    pub const FORGET: u8 = 26;
     pub const END: u8 = 32;
 }
 
@@ -171,6 +173,7 @@ impl LogWriter {
                 Health::Replaced => self.put_all(&[disk.0.into(), 1]),
                 Health::Filled(until) => self.put_all(&[disk.0.into(), 2, until]),
                 Health::Holds(at) => self.put_all(&[disk.0.into(), 3, at.start.0, at.blocks.into()]),
+                Health::Known => self.put_all(&[disk.0.into(), 4]),
             },
             Input::Wake => {}
             Input::Compared(number, slot, how) => self.put_all(&[number.into(), slot.into(), how as u64]),
@@ -221,6 +224,15 @@ impl LogWriter {
             Action::Compare { number, slot, one, other, blocks } => {
                 self.blocks(kind::COMPARE, one, other, blocks);
                 self.put_all(&[number.into(), slot.into()]);
+            }
+            Action::Record { place, start, blocks, slot, written, kept } => {
+                self.bytes.push(kind::RECORD);
+                self.place(place);
+                self.put_all(&[start, blocks.into(), slot.into(), written, kept]);
+            }
+            Action::Forget(slot) => {
+                self.bytes.push(kind::FORGET);
+                self.put(slot.into());
             }
             // Not one that `keeps` keeps.
             Action::Mend(..) | Action::Wait(..) | Action::Credit(_) | Action::HandOn(..) | Action::Bill(_) => {}
@@ -388,7 +400,9 @@ impl<'a> LogReader<'a> {
                     0 => Health::Failed,
                     1 => Health::Replaced,
                     2 => Health::Filled(self.get()?),
-                    _ => Health::Holds(Extent::new(self.get()?, self.small()?)),
+                    3 => Health::Holds(Extent::new(self.get()?, self.small()?)),
+                    4 => Health::Known,
+                    _ => return Err(Cut),
                 };
                 Input::Disk(disk, health)
             }
@@ -436,6 +450,15 @@ impl<'a> LogReader<'a> {
                 let (one, other, blocks) = (self.place()?, self.place()?, self.small()?);
                 Action::Compare { number: self.small()?, slot: self.small()?, one, other, blocks }
             }
+            kind::RECORD => Action::Record {
+                place: self.place()?,
+                start: self.get()?,
+                blocks: self.small()?,
+                slot: self.small()?,
+                written: self.get()?,
+                kept: self.get()?,
+            },
+            kind::FORGET => Action::Forget(self.small()?),
             kind::GIVE_UP => Action::GiveUp(DiskId(self.small()?)),
             kind::COMPLETE => Action::Complete(DiskId(self.small()?)),
             kind::FINISH => {

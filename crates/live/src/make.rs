@@ -5,6 +5,7 @@ mod disks;
 pub use disks::{Existing, array_status, create_array, devices};
 
 use crate::Rates;
+use crate::array;
 use crate::claim::Use;
 use crate::sparse::Sparse;
 use crate::store::{Contents, MemoryStore, Unwritten};
@@ -134,7 +135,8 @@ pub fn core(experiment: &Experiment, caps: &[Caps], notes: &mut Vec<String>) -> 
     let mut experiment = experiment.clone();
     experiment.scheduler.rules.divides = true;
     // Here there are bytes to compare.
-    experiment.array.iter_mut().for_each(|array| array.plan.comparing = true);
+    let journal = disks::lasts(&experiment).then_some(array::JOURNAL);
+    experiment.array.iter_mut().for_each(|array| (array.plan.comparing, array.plan.journal) = (true, journal));
     let (core, told) = schedule::build(&experiment, &known, Real(caps.to_vec(), disks::find_margins(&experiment)))?;
     notes.extend(told);
     Ok(core)

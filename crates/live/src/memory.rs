@@ -138,7 +138,6 @@ impl Slice {
     }
 }
 
-#[cfg(test)]
 impl Slice {
     /// A new buffer that holds these bytes.
     pub(crate) fn holding(bytes: &[u8]) -> Slice {

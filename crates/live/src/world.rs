@@ -437,7 +437,7 @@ impl<S: RequestSource, K: Kernel> LiveWorld<S, K> {
         let disks = (0..self.first.len()).filter(|disk| self.hangs != Some(DiskId(*disk as u16)));
         let oldest = disks.filter_map(|disk| {
             let issued = self.issued[self.tags_of(disk)].iter().min().filter(|issued| **issued != Time::NEVER)?;
-            Some((*issued + self.patience, DiskId(disk as u16)))
+            Some((*issued + self.patience, self.unit.keeper(DiskId(disk as u16))))
         });
         oldest.filter(|(from, disk)| *from > self.now || self.unit.due_of(*disk).is_none()).min()
     }
@@ -452,6 +452,7 @@ impl<S: RequestSource, K: Kernel> LiveWorld<S, K> {
                 if let Err(error) = self.unit.on_completion(now, Tag(tag), result, &mut self.kernel) {
                     self.failed.get_or_insert(error);
                 }
+                self.hear_refusals();
             } else {
                 let (source, mut hands) = self.split();
                 source.on_completion(now, token, result, &mut hands);
@@ -469,8 +470,8 @@ impl<S: RequestSource, K: Kernel> World for LiveWorld<S, K> {
             }
             self.now = self.now.max(self.kernel.now());
             let now = self.now;
-            if let Some(input) = self.news.pop_front() {
-                return Some((now, self.take_news(input)));
+            if let Some(input) = self.next_news() {
+                return Some((now, input));
             }
             if let Some(done) = self.unit.next_completion(now) {
                 match self.came_back(now, done) {
@@ -547,12 +548,14 @@ impl<S: RequestSource, K: Kernel> World for LiveWorld<S, K> {
                 let how = self.compare(one, other, blocks);
                 self.news.push_back(Input::Compared(number, slot, how));
             }
+            Action::Record { .. } | Action::Forget(_) => self.keep_record(&action),
             Action::Mend(_, at, why) => self.unit.note_mend(at, why),
             Action::GiveUp(disk) => {
                 self.lacking.push(disk);
                 let whole = self.unit.is_whole_without(&self.lacking);
                 // Before anybody is told of what it does not hold, the others know.
                 let known = self.unit.give_up(disk);
+                self.go_on(now);
                 self.source.on_give_up(disk, if whole { Remaining::All } else { Remaining::Part });
                 if !whole || !known {
                     self.source.flush_failed();

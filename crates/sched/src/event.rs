@@ -93,6 +93,24 @@ pub enum Action {
     GiveUp(DiskId),
     /// A disk of an array that was filled holds all that it should.
     Complete(DiskId),
+    /// A record of the journal is in memory but for its head, which is to be put before it: the command for it follows. Only where
+    /// [`crate::array::ArrayPlan::journal`] says where it goes.
+    Record {
+        /// Where it lies: a block for the head, then what is kept of each slot.
+        place: Place,
+        /// The first block of the row's part that it is about, on any disk, and how many there are.
+        start: u64,
+        /// How many blocks of each slot it is about.
+        blocks: u8,
+        /// The place that the record has, below [`crate::array::MOST_RECORDS`].
+        slot: u8,
+        /// A bit for each column that is written, but is not kept.
+        written: u64,
+        /// A bit for each slot of the row that is kept: a column as it will be, a parity without the columns that are not kept.
+        kept: u64,
+    },
+    /// The record in this place is done with: what it is about is on the medium, or was never written.
+    Forget(u8),
     /// A request has ended; its slot is free.
     Finish(RequestId, Ending),
     /// What a request waits for from now on, whenever no command of it is in flight; said only where [`crate::plan::Rules::tells`].
@@ -185,4 +203,6 @@ pub enum Health {
     /// It is being filled, and holds what it should in this extent of it already: zeros, where nothing was ever written. Where a
     /// write is under way, which may not know of the disk, it is filled like the rest.
     Holds(Extent),
+    /// Its array's disks know that it holds all that it should.
+    Known,
 }

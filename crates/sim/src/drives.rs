@@ -571,7 +571,9 @@ impl<M: Machine, L: Measured> World for Drives<'_, M, L> {
                 self.load.begin_request(now, id);
             }
             Action::Copy { .. } | Action::Xor { .. } | Action::GiveUp(_) | Action::Complete(_) | Action::Mend(..) => {}
-            Action::Compare { .. } => debug_assert!(false, "there is nothing to compare"),
+            Action::Compare { .. } | Action::Record { .. } | Action::Forget(_) => {
+                debug_assert!(false, "there are no bytes");
+            }
             Action::HandOn(at, found) => self.load.hand_on(now, at, found),
             Action::Bill(bill) => self.billing.iter_mut().for_each(|billing| billing.set_bill(bill)),
             Action::Wait(..) | Action::Credit(_) => {

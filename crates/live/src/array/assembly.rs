@@ -1,6 +1,7 @@
 //! Which of the disks of an array belong to it, and may be trusted.
 
-use super::label::{BEFORE, BEHIND, LABEL_BYTES, Noted, Superblock};
+use super::journal::FoundRecords;
+use super::label::{BEFORE, BEHIND, LABEL_BYTES, LATER, Noted, Superblock};
 use super::regions;
 use crate::memory::Slice;
 use crate::unit::LiveDevice;
@@ -66,6 +67,11 @@ impl MemberState {
         }
     }
 
+    /// Whether it is trusted, as far as it is filled.
+    pub(super) fn counts(&self) -> bool {
+        matches!(self, Self::Sound | Self::Filling(_))
+    }
+
     /// What users call it, in a word or two.
     #[must_use]
     pub fn word(&self) -> &'static str {
@@ -128,15 +134,16 @@ pub struct ArrayStatus {
     /// What each disk is to it.
     pub disks: Vec<MemberState>,
     pub(super) label: Option<Superblock>,
+    pub(super) journal: FoundRecords,
 }
 
 /// What each disk of an array says of it: a label, none, or why the disk cannot be had.
 pub(super) type Said = Result<Option<Superblock>, String>;
 
-/// Reads the superblock of a disk: the newer of two that are whole.
+/// Reads the superblock of a disk: the newest of those that are whole.
 pub(super) fn read_label(unit: &mut dyn LiveDevice) -> Option<Superblock> {
     let blocks = unit.bytes() / BLOCK_BYTES;
-    let places = [Some(0), blocks.checked_sub(BEHIND).filter(|last| *last >= BEFORE)];
+    let places = [0].into_iter().chain(LATER).chain(blocks.checked_sub(BEHIND).filter(|last| *last >= BEFORE));
     let read = |at: u64| {
         let memory = Slice::new(LABEL_BYTES);
         let read = blocks >= BEHIND && unit.peek(Extent::new(at, BEHIND as u32), &memory);
@@ -144,7 +151,7 @@ pub(super) fn read_label(unit: &mut dyn LiveDevice) -> Option<Superblock> {
         memory.buffer.get(0, &mut bytes);
         Superblock::from_bytes(&bytes).filter(|_| read)
     };
-    places.into_iter().flatten().filter_map(read).max_by_key(|label| (label.events, label.sequence))
+    places.filter_map(read).max_by_key(|label| (label.events, label.sequence))
 }
 
 /// The label that tells most of the array: of the one that most disks are of, of several such the first, the newest.
@@ -191,8 +198,7 @@ pub(super) fn judge(said: &[Said], wanted: &Geometry) -> ArrayStatus {
     // A region is dirty that any disk of the array knows to be so, and blank that all know to be.
     let label = newest.map(|newest| {
         let (mut dirty, mut blank) = (newest.dirty.clone(), newest.blank.clone());
-        let counting = |state: &MemberState| matches!(state, MemberState::Sound | MemberState::Filling(_));
-        let counts = said.iter().zip(&disks).filter(|(_, state)| counting(state));
+        let counts = said.iter().zip(&disks).filter(|(_, state)| state.counts());
         for label in counts.filter_map(|(said, _)| said.as_ref().ok()?.as_ref()) {
             dirty.join(&label.dirty);
             blank.meet(&label.blank);
@@ -207,6 +213,7 @@ pub(super) fn judge(said: &[Said], wanted: &Geometry) -> ArrayStatus {
         bytes: wanted.blocks() * BLOCK_BYTES,
         disks,
         label,
+        journal: FoundRecords::default(),
     }
 }
 
@@ -295,6 +302,8 @@ mod tests {
             filled: 0,
             dirty: RegionBits::default(),
             blank: RegionBits::default(),
+            journal: 0,
+            sums: false,
         };
         (0..3).map(|index| Ok(Some(label(index)))).collect()
     }

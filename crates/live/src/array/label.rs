@@ -10,14 +10,18 @@
 //! says how far that has come: it is written after what it tells of is on the medium.
 
 use super::regions::{REGION_BYTES, RegionBits};
+use crate::castagnoli::crc32c;
+use crate::unit::SumKey;
 use block::BLOCK_BYTES;
 use sched::array::{Level, MOST_DISKS};
 
 /// Bytes of a copy.
 pub(super) const LABEL_BYTES: usize = 8 << 10;
-/// Blocks of a disk before its data, and behind: the first copy lies at the beginning of the former, the second is the latter.
+/// Blocks of a disk before its data, and behind: the first copy lies at the beginning of the former, the second is the latter. What
+/// is noted while nobody waits for it goes to two more, in turn, so that neither way can harm what the other has written.
 pub(crate) const BEFORE: u64 = (128 << 10) / BLOCK_BYTES;
 pub(crate) const BEHIND: u64 = LABEL_BYTES as u64 / BLOCK_BYTES;
+pub(super) const LATER: [u64; 2] = [BEHIND, 2 * BEHIND];
 
 const MAGIC: &[u8; 8] = b"HTARRAY1";
 const HEAD: usize = 80;
@@ -25,6 +29,8 @@ const HEAD: usize = 80;
 const MARKS: usize = HEAD + MOST_DISKS as usize;
 const NAMES: usize = MARKS + REGION_BYTES;
 const BLANKS: usize = NAMES + 8 * MOST_DISKS as usize;
+/// Where the number of the first record of the journal that counts.
+const JOURNAL: usize = BLANKS + REGION_BYTES;
 
 /// What became of a disk, as the others have it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,6 +67,10 @@ pub(super) struct Superblock {
     /// Regions that were never written: zeros on every disk that holds what it should. An array of a version that did not note them
     /// has none.
     pub(super) blank: RegionBits,
+    /// Records of the journal of rows count from this number on.
+    pub(super) journal: u64,
+    /// Whether its disks know checksums of their blocks.
+    pub(super) sums: bool,
 }
 
 impl Superblock {
@@ -89,6 +99,8 @@ impl Superblock {
         self.names.iter().for_each(|name| bytes.extend_from_slice(&name.to_le_bytes()));
         bytes.resize(BLANKS, 0);
         bytes.extend_from_slice(self.blank.bytes());
+        bytes.extend_from_slice(&self.journal.to_le_bytes());
+        bytes.push(self.sums.into());
         bytes.resize(LABEL_BYTES, 0);
         let sum = crc32c(&bytes);
         bytes[8..12].copy_from_slice(&sum.to_le_bytes());
@@ -131,20 +143,24 @@ impl Superblock {
             own_name: large(64)?,
             filled: large(72)?,
             dirty: RegionBits::from_bytes(&bytes[MARKS..NAMES])?,
-            blank: RegionBits::from_bytes(bytes.get(BLANKS..BLANKS + REGION_BYTES)?)?,
+            blank: RegionBits::from_bytes(bytes.get(BLANKS..JOURNAL)?)?,
+            journal: large(JOURNAL)?,
+            sums: bytes[JOURNAL + 8] == 1,
         })
+    }
+
+    /// Whose the checksums of the disk of this name are.
+    pub(super) fn sum_key(&self, own_name: u64) -> SumKey {
+        let mut key = [0; 24];
+        key[..16].copy_from_slice(&self.array);
+        key[16..].copy_from_slice(&own_name.to_le_bytes());
+        key
     }
 
     /// The name of the array, as users see it.
     pub(super) fn name(&self) -> String {
         self.array.iter().map(|byte| format!("{byte:02x}")).collect()
     }
-}
-
-/// Castagnoli's checksum, as iSCSI, ext4 and btrfs have it.
-fn crc32c(bytes: &[u8]) -> u32 {
-    let step = |sum: u32| (sum >> 1) ^ if sum & 1 == 1 { 0x82F6_3B78 } else { 0 };
-    !bytes.iter().fold(u32::MAX, |sum, byte| (0..8).fold(sum ^ u32::from(*byte), |sum, _| step(sum)))
 }
 
 #[cfg(test)]
@@ -171,17 +187,19 @@ mod tests {
             filled: 1 << 33,
             dirty,
             blank,
+            journal: 1 << 50,
+            sums: true,
         }
     }
 
     #[test]
     fn an_array_of_the_version_before_is_read_as_all_written() {
         // What stands behind the names was zeros there.
-        let mut bytes = Superblock { blank: RegionBits::default(), ..label() }.to_bytes();
+        let mut bytes = Superblock { blank: RegionBits::default(), journal: 0, sums: false, ..label() }.to_bytes();
         assert!(bytes[NAMES + 8 * 3..].iter().all(|byte| *byte == 0));
-        assert!(bytes.len() == LABEL_BYTES && BLANKS + REGION_BYTES <= LABEL_BYTES);
+        assert!(bytes.len() == LABEL_BYTES && JOURNAL + 9 <= LABEL_BYTES);
         let read = Superblock::from_bytes(&bytes).expect("a label");
-        assert_eq!((read.blank.count(), read.dirty.count()), (0, 3));
+        assert_eq!((read.blank.count(), read.dirty.count(), read.journal), (0, 3, 0));
         bytes[BLANKS] ^= 1;
         assert_eq!(Superblock::from_bytes(&bytes), None, "the checksum is of the map, too");
     }
@@ -191,14 +209,6 @@ mod tests {
         let count = usize::from(MOST_DISKS);
         let label = Superblock { disks: vec![Noted::Filling; count], names: (0..count as u64).collect(), ..label() };
         assert_eq!(Superblock::from_bytes(&label.to_bytes()), Some(label));
-    }
-
-    #[test]
-    fn the_checksum_is_that_of_its_publication() {
-        // RFC 3720, B.4; and the check value of the catalogue of CRCs.
-        assert_eq!(crc32c(&[0; 32]), 0x8A91_36AA);
-        assert_eq!(crc32c(&[0xFF; 32]), 0x62A8_AB43);
-        assert_eq!(crc32c(b"123456789"), 0xE306_9283);
     }
 
     #[test]

@@ -14,6 +14,7 @@
 mod assembly;
 #[cfg(test)]
 mod cuts;
+mod journal;
 mod label;
 mod notes;
 mod orders;
@@ -23,6 +24,7 @@ mod sweep;
 mod upkeep;
 
 pub use assembly::{ArrayStatus, Lacking, MemberState};
+pub(crate) use journal::JOURNAL;
 pub(crate) use label::{BEFORE, BEHIND};
 pub(crate) use notes::ArrayNotes;
 pub use orders::{ArrayOrder, Former, ScrubOrder};
@@ -53,7 +55,17 @@ pub(crate) fn inspect(members: &mut [OpenedMember], geometry: &Geometry) -> Arra
         Ok(unit) => Ok(read_label(&mut **unit)),
         Err(why) => Err(why.clone()),
     });
-    judge(&said.collect::<Vec<Said>>(), geometry)
+    let mut status = judge(&said.collect::<Vec<Said>>(), geometry);
+    let made = status.label.as_ref().map(|label| label.sums);
+    for (member, state) in members.iter_mut().zip(&mut status.disks) {
+        if let (Ok(unit), Some(made)) = (member, made.filter(|_| state.counts()))
+            && unit.has_sums() != made
+        {
+            *state = MemberState::Unlike(if made { "with checksums".into() } else { "without checksums".into() });
+        }
+    }
+    status.journal = journal::find(members, &status, geometry);
+    status
 }
 
 /// Makes copies and parities agree in the regions that may have been written; how many units did not.
@@ -62,9 +74,22 @@ pub(crate) fn inspect(members: &mut [OpenedMember], geometry: &Geometry) -> Arra
 /// When a disk cannot be read or written.
 pub(crate) fn resync(units: &mut [Box<dyn LiveDevice>], geometry: Geometry, status: &ArrayStatus) -> io::Result<u64> {
     let Some(label) = &status.label else { return Ok(0) };
+    for ((unit, state), name) in units.iter_mut().zip(&status.disks).zip(&label.names) {
+        unit.set_sum_key(label.sum_key(*name));
+        // What they knew there may be of the past.
+        let marked = label.dirty.list().filter(|_| state.counts());
+        marked.filter_map(|region| regions::part(&geometry, region)).for_each(|at| unit.sum_anew(at));
+    }
     let held = status.disks.iter().map(MemberState::rows_held).collect();
     let mut resync = Resync { geometry, units, held };
     let mut mended = 0;
+    for record in &status.journal.records {
+        // A region is marked, and no more blank, before any of its rows is written: of others no record is needed.
+        let may_be_torn = |region| label.dirty.has(region) && !label.blank.has(region);
+        if regions::regions_of(&geometry, record.at).any(may_be_torn) {
+            mended += resync.replay(record)?;
+        }
+    }
     for row in label.dirty.list().flat_map(|region| regions::rows(&geometry, region)) {
         mended += resync.row(row)?;
     }
@@ -139,8 +164,8 @@ pub(crate) fn create(members: &mut [Box<dyn LiveDevice>], geometry: Geometry) ->
     for unit in members.iter_mut() {
         notes::write_copies(&mut **unit, None)?;
     }
-    let blank = blank_out(members, geometry)?;
-    let label = |index| Superblock {
+    let sums = members.iter().all(|unit| unit.has_sums());
+    let label = |index, blank: &RegionBits| Superblock {
         array,
         level: geometry.level(),
         unit: geometry.unit(),
@@ -154,11 +179,17 @@ pub(crate) fn create(members: &mut [Box<dyn LiveDevice>], geometry: Geometry) ->
         filled: 0,
         dirty: RegionBits::default(),
         blank: blank.clone(),
+        journal: 0,
+        sums,
     };
+    let key = label(0, &RegionBits::default()).sum_key(0);
+    members.iter_mut().for_each(|unit| unit.set_sum_key(key));
+    let blank = blank_out(members, geometry)?;
+    members.iter_mut().try_for_each(|unit| unit.keep_sums())?;
     for (index, unit) in (0..).zip(members.iter_mut()) {
-        notes::write_copies(&mut **unit, Some(&label(index)))?;
+        notes::write_copies(&mut **unit, Some(&label(index, &blank)))?;
     }
-    Ok(label(0).name())
+    Ok(label(0, &blank).name())
 }
 
 /// What stands for a disk that cannot be had, and that could do this: it fails what it is asked.

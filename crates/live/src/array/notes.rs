@@ -1,11 +1,13 @@
 //! What the disks of an array are told while it is served: which of them count, and which regions are written.
 
-use super::label::{BEHIND, Noted, Superblock};
+use super::journal::Records;
+use super::label::{BEHIND, LABEL_BYTES, LATER, Noted, Superblock};
 use super::regions::{self, RegionBits};
 use super::{ArrayStatus, MemberState};
 use crate::memory::Slice;
-use crate::unit::LiveDevice;
+use crate::unit::{LiveDevice, SumKey};
 use block::{BLOCK_BYTES, DiskId, Extent};
+use sched::Action;
 use sched::array::Geometry;
 use serde_json::{Value, json};
 use std::io;
@@ -28,8 +30,9 @@ fn write_copy(unit: &mut dyn LiveDevice, bytes: &[u8], at: CopyPlace) -> io::Res
     unit.store(Extent::new(if at == CopyPlace::BehindData { last } else { 0 }, BEHIND as u32), &memory)
 }
 
-/// Writes both copies of a superblock, one after the other; of none, zeros.
+/// Writes both copies of a superblock, one after the other; of none, zeros. What was noted later on a disk that is now another's is gone.
 pub(super) fn write_copies(unit: &mut dyn LiveDevice, label: Option<&Superblock>) -> io::Result<()> {
+    LATER.into_iter().try_for_each(|at| unit.store(Extent::new(at, BEHIND as u32), &Slice::new(LABEL_BYTES)))?;
     let bytes = label.map_or_else(|| vec![0; BEHIND as usize * BLOCK_BYTES as usize], Superblock::to_bytes);
     write_copy(unit, &bytes, CopyPlace::BeforeData)?;
     write_copy(unit, &bytes, CopyPlace::BehindData)
@@ -48,6 +51,10 @@ pub(crate) struct ArrayNotes {
     /// Regions that nobody needs any more, and the part of the array that was last discarded, piece by piece.
     discarded: RegionBits,
     run: (u64, u64),
+    /// What rows of which something is missing have beside it.
+    records: Records,
+    /// How often marks were noted while nobody waited.
+    laters: u64,
 }
 
 impl ArrayNotes {
@@ -66,7 +73,10 @@ impl ArrayNotes {
         let filled = status.disks.iter().map(MemberState::rows_held).collect();
         let next = vec![CopyPlace::BeforeData; label.disks.len()];
         let (settled, discarded) = (RegionBits::default(), RegionBits::default());
-        Some(ArrayNotes { label, filled, next, news, settled, discarded, run: (0, 0) })
+        let records = Records::new(status.journal.next);
+        // What they told was seen to.
+        label.journal = records.next;
+        Some(ArrayNotes { label, filled, next, news, settled, discarded, run: (0, 0), records, laters: 0 })
     }
 
     /// All that count know of all that was: what is new is an event from now on. A disk may thereby be one event behind when the
@@ -120,6 +130,18 @@ impl ArrayNotes {
         write_copy(unit, &self.label_of(disk).to_bytes(), at)
     }
 
+    /// What a disk is to be told of marks, while nobody waits, and where: the other place of two that are for this.
+    pub(crate) fn later(&mut self, disk: DiskId) -> (Extent, Slice) {
+        let place = LATER[(self.laters % 2) as usize];
+        (Extent::new(place, BEHIND as u32), Slice::holding(&self.label_of(disk).to_bytes()))
+    }
+
+    /// What is noted from now on is later than all before; in turns of two.
+    pub(crate) fn begin_later(&mut self) {
+        self.laters += 1;
+        self.label.sequence += 1;
+    }
+
     /// What is known, as JSON for programs.
     pub(crate) fn json(&self, geometry: &Geometry) -> Value {
         json!({
@@ -134,6 +156,8 @@ impl ArrayNotes {
         if let Some(noted) = self.label.disks.get_mut(usize::from(disk.0)) {
             *noted = Noted::GivenUp;
             self.label.events += 1;
+            // No row is being written now; and what the newest record told may have been on this disk.
+            self.label.journal = self.records.next;
         }
     }
 
@@ -174,20 +198,35 @@ impl ArrayNotes {
             self.label.disks[usize::from(disk.0)] = Noted::Sound;
             self.label.events += 1;
         }
+        if self.label.disks.iter().all(|noted| *noted == Noted::Sound) {
+            // Rows are written without records from now on.
+            self.label.journal = self.records.next;
+        }
         was
     }
 
-    /// Marks the regions of an extent of a disk, which is about to be written with this: whether that is to be noted first.
-    pub(crate) fn mark(&mut self, geometry: &Geometry, at: Extent, memory: Option<&Slice>) -> bool {
-        let mut news = false;
+    /// Whose the checksums of a disk are, where that is the one of this name, or the one that is there.
+    pub(crate) fn sum_key(&self, disk: DiskId, name: Option<u64>) -> SumKey {
+        self.label.sum_key(name.unwrap_or(self.label.names[usize::from(disk.0)]))
+    }
+
+    /// A record is about to be written from this memory, or is done with.
+    pub(crate) fn keep_record(&mut self, action: &Action, memory: Option<&Slice>) {
+        self.records.keep(self.label.array, action, memory);
+    }
+
+    /// Marks the regions of an extent of a disk, which is about to be written with this; those of which that is to be noted
+    /// first are added.
+    pub(crate) fn mark(&mut self, geometry: &Geometry, at: Extent, memory: Option<&Slice>, news: &mut Vec<u64>) {
         for region in regions::regions_of(geometry, at) {
             // Zeros change nothing of what was never written.
             if self.settled.has(region) || self.label.blank.has(region) && memory.is_some_and(Slice::is_zeros) {
                 continue;
             }
-            news |= self.settle(geometry, region);
+            if self.settle(geometry, region) {
+                news.push(region);
+            }
         }
-        news
     }
 
     /// A region is about to be written: whether that was not noted.

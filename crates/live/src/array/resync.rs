@@ -22,12 +22,12 @@ impl Resync<'_> {
         self.geometry.unit() as usize * BLOCK_BYTES as usize
     }
 
-    fn holds(&self, disk: DiskId, row: u64) -> bool {
+    pub(super) fn holds(&self, disk: DiskId, row: u64) -> bool {
         row < self.held[usize::from(disk.0)]
     }
 
-    fn read(&mut self, disk: DiskId, at: Extent) -> io::Result<Slice> {
-        let memory = Slice::new(self.unit_bytes());
+    pub(super) fn read(&mut self, disk: DiskId, at: Extent) -> io::Result<Slice> {
+        let memory = Slice::new(at.bytes() as usize);
         match self.units[usize::from(disk.0)].peek(at, &memory) {
             true => Ok(memory),
             false => Err(io::Error::other(format!("disk {} cannot be read", disk.0))),
@@ -35,7 +35,7 @@ impl Resync<'_> {
     }
 
     /// Sees to it that a disk holds this; whether it did not.
-    fn keep(&mut self, disk: DiskId, at: Extent, wanted: &Slice) -> io::Result<bool> {
+    pub(super) fn keep(&mut self, disk: DiskId, at: Extent, wanted: &Slice) -> io::Result<bool> {
         let held = self.read(disk, at)?;
         if is_same(&held, wanted) {
             return Ok(false);

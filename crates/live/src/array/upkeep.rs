@@ -26,6 +26,8 @@ const NOTED_EVERY: Span = Span(2_000_000_000);
 const TRIED_AGAIN: Span = Span(10_000_000_000);
 /// Requests at once, at most: each has a number.
 pub(crate) const MOST_ERRANDS: u32 = 64;
+/// What stands for the pass of what is of none.
+const NO_PASS: u64 = u64::MAX;
 
 /// How an array is repaired while it is served.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -154,6 +156,8 @@ pub struct Upkeep {
     flushed: Vec<DiskId>,
     flush_from: Time,
     durable: VecDeque<Durable>,
+    /// Parts of the array of which a disk did not bring what was written to it.
+    spoilt: VecDeque<Extent>,
     now: Time,
 }
 
@@ -182,6 +186,7 @@ impl Upkeep {
             flushed: Vec::new(),
             flush_from: Time::ZERO,
             durable: VecDeque::new(),
+            spoilt: VecDeque::new(),
             now: Time::ZERO,
         }
     }
@@ -288,10 +293,24 @@ impl Upkeep {
         at.map(|at| at.max(self.flush_from))
     }
 
+    /// A part of the array is to be repaired soon, once; of too many the rest is left to a scrub.
+    pub(crate) fn want_repair(&mut self, at: Extent) {
+        if self.spoilt.len() < MOST_ERRANDS as usize && !self.spoilt.contains(&at) {
+            self.spoilt.push_back(at);
+        }
+    }
+
+    /// From when on something is to be repaired that was found to be spoilt, one at a time.
+    fn spoilt_due(&self) -> Option<Time> {
+        let is_one = |errand: &FlyingErrand| errand.pass == NO_PASS;
+        let waits = self.spoilt.is_empty() || self.flying.iter().flatten().any(is_one);
+        (!waits).then_some(Time::ZERO)
+    }
+
     /// When something may be asked for; nothing where that depends on what is in flight.
     pub(crate) fn due(&self, clients: Clients) -> Option<Time> {
         let repair = self.repair_due(clients);
-        [self.flush_due(), repair].into_iter().flatten().min()
+        [self.flush_due(), self.spoilt_due(), repair].into_iter().flatten().min()
     }
 
     fn repair_due(&self, clients: Clients) -> Option<Time> {
@@ -325,6 +344,11 @@ impl Upkeep {
             self.flushed = std::mem::take(&mut self.complete);
             let number = self.fly(now, None, rows, clients);
             return Some(UpkeepErrand { number, op: Op::Flush, at: Extent::default(), qos });
+        }
+        if let Some(at) = self.spoilt_due().and_then(|_| self.spoilt.pop_front()) {
+            let number = self.fly(now, Some((0, 0)), 0, clients);
+            self.flying[number as usize].iter_mut().for_each(|errand| errand.pass = NO_PASS);
+            return Some(UpkeepErrand { number, op: Op::Repair, at, qos });
         }
         if self.repair_due(clients)? > now {
             return None;
@@ -499,102 +523,4 @@ fn tell(pass: &Value) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use sched::array::Level;
-
-    const MS: u64 = 1_000_000;
-
-    fn upkeep(rebuild: RepairPace) -> Upkeep {
-        let geometry = Geometry::new(Level::Parity, 3, 8, 8 * 400).expect("a geometry");
-        let mut upkeep = Upkeep::new(geometry, rebuild, RepairPace::default());
-        upkeep.begin_rebuild(DiskId(1), 0, &[]);
-        upkeep
-    }
-
-    /// Requests that are asked for in a second, each of which takes so long, beside clients who are there or not.
-    fn count(upkeep: &mut Upkeep, took: u64, clients: Clients) -> u32 {
-        let (mut count, mut now) = (0, upkeep.now);
-        let end = now + Span(1000 * MS);
-        while now < end {
-            match upkeep.take(now, clients) {
-                Some(errand) => {
-                    count += u32::from(errand.op == Op::Repair);
-                    now += Span(took * MS);
-                    upkeep.end(now, errand.number, Ending::Finished);
-                }
-                None => now = upkeep.due(clients).expect("there is more").max(now + Span(MS / 10)),
-            }
-        }
-        count
-    }
-
-    #[test]
-    fn clients_who_ask_leave_it_its_floor_and_those_who_do_not_all() {
-        let pace = RepairPace { blocks: 16, ..RepairPace::default() };
-        let (busy, silent) =
-            (Clients { outstanding: 3, silent_from: Time::ZERO }, Clients { outstanding: 0, silent_from: Time::ZERO });
-        assert!((95..=101).contains(&count(&mut upkeep(pace), 10, silent)));
-        let beside = count(&mut upkeep(pace), 10, busy);
-        assert!((9..=16).contains(&beside), "a tenth of the time: {beside}");
-        let half = count(&mut upkeep(RepairPace { floor: Some(0.5), ..pace }), 10, busy);
-        assert!((48..=76).contains(&half), "half of the time: {half}");
-        assert_eq!(upkeep(RepairPace { floor: Some(0.0), ..pace }).take(Time(MS), busy), None);
-        let all = count(&mut upkeep(RepairPace { floor: None, ..pace }), 10, busy);
-        assert!((95..=101).contains(&all), "the scheduler decides: {all}");
-        let capped = count(&mut upkeep(RepairPace { apart: Span(50 * MS), ..pace }), 10, silent);
-        assert!((19..=21).contains(&capped), "{capped}");
-        // Who asked a moment ago may ask again.
-        let just = Clients { outstanding: 0, silent_from: Time(700 * MS) };
-        let mut late = upkeep(pace);
-        late.behind_from = Time(900 * MS);
-        assert_eq!((late.take(Time(700 * MS), just), late.due(just)), (None, Some(Time(700 * MS) + SILENCE)));
-        assert!(late.take(Time(701 * MS), just).is_some());
-    }
-
-    #[test]
-    fn a_pace_that_is_changed_holds_at_once() {
-        let busy = Clients { outstanding: 1, silent_from: Time::ZERO };
-        let mut upkeep = upkeep(RepairPace { blocks: 16, ..RepairPace::default() });
-        let before = count(&mut upkeep, 10, busy);
-        upkeep.change_pace(PaceChange { floor: Some(1.0), rate: None });
-        assert!(count(&mut upkeep, 10, busy) > 4 * before);
-        upkeep.change_pace(PaceChange { floor: None, rate: Some(4.0) });
-        upkeep.begin_rebuild(DiskId(1), 0, &[]);
-        assert!(count(&mut upkeep, 10, busy) <= 5);
-    }
-
-    /// What is noted was flushed before, and is of the disk that is there.
-    #[test]
-    fn how_far_it_has_come_is_noted_after_a_flush_alone() {
-        let pace = RepairPace { blocks: 16, floor: None, noted_every: Span(MS), ..RepairPace::default() };
-        let clients = Clients { outstanding: 0, silent_from: Time::ZERO };
-        let mut upkeep = upkeep(pace);
-        let first = upkeep.take(Time(MS), clients).expect("a repair");
-        upkeep.end(Time(2 * MS), first.number, Ending::Finished);
-        assert_eq!(upkeep.next_durable(), None);
-        let flush = upkeep.take(Time(4 * MS), clients).expect("a flush");
-        assert_eq!((flush.op, upkeep.next_durable()), (Op::Flush, None));
-        upkeep.end(Time(5 * MS), flush.number, Ending::Failed(5));
-        assert_eq!(upkeep.next_durable(), None, "nothing was flushed");
-        let later = Time(6 * MS) + TRIED_AGAIN;
-        let flush = upkeep.take(later, clients).expect("a flush");
-        assert_eq!(flush.op, Op::Flush);
-        // Another disk takes the place meanwhile.
-        upkeep.begin_rebuild(DiskId(1), 0, &[]);
-        upkeep.end(later, flush.number, Ending::Finished);
-        assert_eq!(upkeep.next_durable(), None, "it was of the one before");
-        // So is what was asked for before, though it ends now.
-        let old = upkeep.take(later, clients).expect("a repair");
-        upkeep.begin_rebuild(DiskId(2), 0, &[]);
-        upkeep.end(later, old.number, Ending::Finished);
-        assert_eq!(upkeep.sweep.as_ref().map(|(_, sweep)| sweep.rows()), Some(0));
-        let mut whole = Upkeep::new(upkeep.geometry, pace, pace);
-        whole.begin_rebuild(DiskId(1), 0, &[]);
-        whole.note_complete(DiskId(1));
-        let flush = whole.take(later, clients).expect("a flush");
-        assert_eq!((flush.op, whole.list_completed()), (Op::Flush, vec![DiskId(1)]));
-        whole.end(later, flush.number, Ending::Finished);
-        assert_eq!((whole.next_durable(), whole.list_completed()), (Some(Durable::Disk(DiskId(1))), vec![]));
-    }
-}
+mod tests;

@@ -27,6 +27,7 @@ fn records() -> Vec<LogRecord> {
         Input::Disk(DiskId(2), Health::Replaced),
         Input::Disk(DiskId(2), Health::Filled(1 << 45)),
         Input::Disk(DiskId(2), Health::Holds(at)),
+        Input::Disk(DiskId(2), Health::Known),
         Input::Compared(1 << 20, 65, Likeness::Unlike),
     ];
     let given_up = [Discarded::Anything, Discarded::Zeros, Discarded::KeptZeros];
@@ -42,6 +43,8 @@ fn records() -> Vec<LogRecord> {
         Action::Compare { number: 9, slot: 3, one: frame, other: place, blocks: 4 },
         Action::Xor { from: place, into: Place::Nowhere, blocks: 0, times: Factor(7) },
         Action::Copy { from: Place::Scan, to: frame, blocks: 1 },
+        Action::Record { place: frame, start: 1 << 40, blocks: 255, slot: 31, written: u64::MAX, kept: 5 },
+        Action::Forget(31),
         Action::GiveUp(DiskId(300)),
         Action::Complete(DiskId(2)),
         Action::Finish(RequestId(8), Ending::Finished),

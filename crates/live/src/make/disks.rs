@@ -2,11 +2,9 @@
 
 use super::{Made, device};
 use crate::Rates;
-use crate::array::{
-    self, Absent, ArrayNotes, ArrayStatus, BEFORE, BEHIND, Lacking, MemberState, OpenedMember, RepairPace,
-};
+use crate::array::{self, Absent, ArrayNotes, ArrayStatus, BEFORE, BEHIND, Lacking, OpenedMember, RepairPace};
 use crate::claim::Use;
-use crate::unit::{Faulty, LiveDevice, MemberOpener, Members};
+use crate::unit::{Faulty, LiveDevice, MemberOpener, Members, Summed};
 use block::{At, BLOCK_BYTES, BadInput, Caps, DiskId, Qos, Span};
 use load::experiment::{ArrayChoice, DriveChoice, Experiment, Held, Live};
 use load::workload::Kind;
@@ -34,6 +32,10 @@ pub(super) fn check(experiment: &Experiment, array: &ArrayChoice) -> Result<(), 
             "give each its `model`",
         );
     }
+    if array.checksums && !all(&keeps).contains(&true) {
+        let mend = "give each disk a file or a device, or take `checksums` out";
+        return bad("the disks of the array hold nothing when the service ends: their checksums are of no use", mend);
+    }
     if mixed(all(&keeps)) {
         let mend = "give each a file or a device, or, of emulated ones, contents = \"sparse\"";
         return bad("some disks of the array forget what they hold when the service ends, others do not", mend);
@@ -47,7 +49,7 @@ fn keeps(choice: &DriveChoice) -> bool {
 }
 
 /// Whether the disks of an array are to know of it: what holds nothing is made anew each time.
-fn lasts(experiment: &Experiment) -> bool {
+pub(super) fn lasts(experiment: &Experiment) -> bool {
     let array = experiment.array.as_ref();
     array.is_some_and(|array| keeps(array.member(0, &experiment.drive)))
 }
@@ -77,7 +79,7 @@ fn open(experiment: &Experiment, array: &ArrayChoice, how: Use, seed: u64) -> Re
             Ok(made) => {
                 rotational &= made.rotational;
                 notes.extend(made.notes);
-                members.push(Ok(made.unit));
+                members.push(Ok(wrap(experiment, made.unit)));
             }
             Err(error) if lasts(experiment) => {
                 members.push(Err(format!("{}: {}", error.file, error.what)));
@@ -147,8 +149,11 @@ fn opener(experiment: &Experiment, array: &ArrayChoice, seed: u64) -> MemberOpen
     })
 }
 
+/// A disk of an array, with what may be wrong with it, and what finds that.
 fn wrap(experiment: &Experiment, unit: Box<dyn LiveDevice>) -> Box<dyn LiveDevice> {
-    if experiment.has_faults() { Box::new(Faulty::new(unit)) } else { unit }
+    let unit = if experiment.has_faults() { Box::new(Faulty::new(unit)) } else { unit };
+    let sums = lasts(experiment) && experiment.array.as_ref().is_some_and(|array| array.checksums);
+    if sums { Box::new(Summed::new(unit)) } else { unit }
 }
 
 /// Makes the device that an experiment names, or those of its array, to be used so.
@@ -181,15 +186,9 @@ pub fn devices(experiment: &Experiment, how: Use, seed: u64) -> Result<Made, Bad
                 "the array was not ended well: {} of its regions were looked through, and {mended} units mended",
                 status.dirty
             ));
-            if array.level.parities() > 0 && status.disks.iter().any(|state| *state != MemberState::Sound) {
-                notes.push(
-                    "disks are lacking: what they held of rows that were being written then may be told wrong".into(),
-                );
-            }
         }
     }
     let known = status.as_ref().and_then(ArrayNotes::new);
-    let units = units.into_iter().map(|unit| wrap(experiment, unit)).collect();
     let members = Members::new(geometry, units);
     let unit = members.repairing(paces(experiment), Some(opener(experiment, array, seed))).noting(known);
     Ok(Made { unit: Box::new(unit), rotational, rates: Rates::default(), notes })

@@ -17,7 +17,7 @@ fn lacking(array: &Value) -> f64 {
 
 type OfArray = fn(&Value) -> f64;
 
-const SINGLE: [(Family, OfArray); 5] = [
+const SINGLE: [(Family, OfArray); 6] = [
     (
         Family("halfturn_array_disks_lacking", "gauge", "Of an array: disks that were given up or are being rebuilt."),
         lacking,
@@ -53,6 +53,14 @@ const SINGLE: [(Family, OfArray); 5] = [
             "Of an array: bytes of its regions that were ever written, which alone are rebuilt and scrubbed.",
         ),
         |array| array["written_bytes"].as_f64().unwrap_or(0.0),
+    ),
+    (
+        Family(
+            "halfturn_array_spoilt_blocks",
+            "gauge",
+            "Of an array with checksums: blocks that a disk brought otherwise than they were written, since the service began.",
+        ),
+        |array| array["spoilt_blocks"].as_f64().unwrap_or(0.0),
     ),
 ];
 
@@ -94,7 +102,7 @@ mod tests {
         let array = json!({
             "disks": [{ "state": "sound" }, { "state": "rebuilding" }, { "state": "given up" }],
             "rebuild": { "done": 0.25, "mb_s": 1.5 },
-            "written_bytes": 1_u64 << 40,
+            "written_bytes": 1_u64 << 40, "spoilt_blocks": 7,
             "scrub": { "state": "done", "unreadable_blocks": 8, "unlike_blocks": 128 },
         });
         let text = |array| ServiceMetrics { array, ..ServiceMetrics::default() }.text();
@@ -104,6 +112,7 @@ mod tests {
             "halfturn_array_rebuild_ratio 0.25",
             "halfturn_array_rebuild_bytes_per_second 1500000",
             "halfturn_array_written_bytes 1099511627776",
+            "halfturn_array_spoilt_blocks 7",
             "halfturn_array_mended_blocks{reason=\"unreadable\"} 8",
             "halfturn_array_mended_blocks{reason=\"unlike\"} 128",
         ] {

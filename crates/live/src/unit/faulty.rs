@@ -336,6 +336,17 @@ impl LiveDevice for Faulty {
         Ok(())
     }
 
+    fn sync(&mut self) -> io::Result<()> {
+        if self.parts.iter().any(|part| !matches!(part.fault, Fault::Slow(_))) {
+            return Err(io::Error::from_raw_os_error(EIO));
+        }
+        self.inner.sync()?;
+        // What is under way is still to be lost.
+        let flying: Vec<Extent> = self.passed.iter().flatten().map(|passed| passed.command.at).collect();
+        self.kept.retain(|block, _| flying.iter().any(|at| (at.start.0..at.end().0).contains(block)));
+        Ok(())
+    }
+
     fn can_empty(&self) -> bool {
         self.inner.can_empty()
     }

@@ -1,6 +1,6 @@
 //! A file or a block device.
 
-use super::{Done, LiveDevice, Zeroes};
+use super::{Done, LiveDevice, Stored, Zeroes};
 use crate::claim::{self, Claimed, Use};
 use crate::kernel::Kernel;
 use crate::memory::{AlignedBuffer, PAGE, Slice};
@@ -226,6 +226,11 @@ impl LiveDevice for ServedFile {
             false if written < 0 => Err(io::Error::from_raw_os_error(-written)),
             false => Err(ErrorKind::WriteZero.into()),
         }
+    }
+
+    fn begin_store(&mut self, at: Extent, from: &Slice, number: u32, kernel: &mut dyn Kernel) -> io::Result<Stored> {
+        let write = RingOp::Write(from.clone(), at.start.0 * BLOCK_BYTES, true);
+        kernel.push(&self.file, RingToken::Unit(number), write).map(|()| Stored::Begun)
     }
 
     fn sync(&mut self) -> io::Result<()> {

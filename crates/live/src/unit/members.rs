@@ -15,10 +15,9 @@ use crate::array::{
 use crate::kernel::Kernel;
 use crate::memory::Slice;
 use crate::ring::{RingOp, RingToken};
-use block::errno::EIO;
-use block::{BLOCK_BYTES, Caps, Command, DiskId, Ending, Extent, Outcome, Tag, Time};
-use sched::Mend;
+use block::{BLOCK_BYTES, Caps, Command, DiskId, Ending, Extent, Tag, Time};
 use sched::array::Geometry;
+use sched::{Action, Health, Mend};
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::io;
@@ -26,7 +25,11 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::rc::Rc;
 
+use marks::{Noting, WaitingWrite};
+
 mod blank;
+mod marks;
+mod sums;
 
 /// Opens what is to take the place of a disk of an array.
 pub type MemberOpener = Box<dyn Fn(DiskId, &Path) -> Result<Box<dyn LiveDevice>, String>>;
@@ -73,6 +76,17 @@ pub struct Members {
     /// Of each disk that is being filled, the regions that were zeros from the beginning; those of which the core is to be told.
     held: Vec<(DiskId, RegionBits)>,
     untold: VecDeque<(DiskId, u64)>,
+    /// Disks of which the others know that they hold all that they should; the core does not yet.
+    known: VecDeque<DiskId>,
+    /// Blocks that were not as they were written; whether any disk is asked for such.
+    spoilt: u64,
+    sums: bool,
+    /// What is being noted while nobody else waits, and writes that are to follow it.
+    noting: Option<Noting>,
+    waiting: VecDeque<WaitingWrite>,
+    /// Regions whose marks are not on a medium yet; by disk, the number by which the kernel knows its notes.
+    unmarked: Vec<u64>,
+    notes_known: Vec<u32>,
 }
 
 impl Members {
@@ -101,9 +115,16 @@ impl Members {
             successors: Vec::new(),
             changes: VecDeque::new(),
             spares: VecDeque::new(),
-            unknown: next,
+            unknown: next + u32::from(geometry.disks()),
             held: Vec::new(),
             untold: VecDeque::new(),
+            known: VecDeque::new(),
+            spoilt: 0,
+            sums: false,
+            noting: None,
+            waiting: VecDeque::new(),
+            unmarked: Vec::new(),
+            notes_known: (next..).take(geometry.disks().into()).collect(),
         }
     }
 
@@ -117,6 +138,7 @@ impl Members {
     #[must_use]
     pub(crate) fn noting(self, notes: Option<ArrayNotes>) -> Members {
         let mut members = Members { notes, ..self };
+        members.set_sum_keys();
         // Both copies, wherever the last ones were.
         members.write_notes();
         members.notes.iter_mut().for_each(ArrayNotes::begin);
@@ -191,10 +213,22 @@ impl Members {
     fn set_sound(&mut self, disk: DiskId) {
         self.upkeep.forget(disk);
         if self.notes.as_mut().is_some_and(|notes| notes.complete(disk)) {
-            self.write_notes();
+            if self.write_notes() {
+                self.known.push_back(disk);
+            }
             eprintln!("disk {} is rebuilt", disk.0);
         }
         self.stop_filling();
+    }
+
+    /// Has on the media what was written of rows, before it is noted that one of their disks is missing: no record tells of it.
+    fn sync_rows(&mut self) {
+        let lacking = self.lacking();
+        for (disk, member) in (0..).map(DiskId).zip(&mut self.members) {
+            if self.geometry.has_parity() && !lacking.contains(&disk) && member.unit.sync().is_err() {
+                self.refused.push_back(disk);
+            }
+        }
     }
 
     /// So many rows of what is being filled are on its medium.
@@ -288,17 +322,11 @@ impl LiveDevice for Members {
         memory: Option<Slice>,
         kernel: &mut dyn Kernel,
     ) -> io::Result<()> {
-        let geometry = self.geometry;
-        let marks =
-            |notes: &mut ArrayNotes| command.verb.writes() && notes.mark(&geometry, command.at, memory.as_ref());
-        let news = self.notes.as_mut().is_some_and(marks) || self.unwritten && command.verb.writes();
-        if news && !self.write_notes() {
-            self.done.push_back(Done::now(now, tag, Outcome::Failed(EIO)));
-            return Ok(());
+        if command.verb.writes() && self.must_wait(command, memory.as_ref()) {
+            self.waiting.push_back(WaitingWrite { asked: now, tag, command: *command, memory });
+            return if self.noting.is_none() { self.note(now, kernel) } else { Ok(()) };
         }
-        let Some((member, own)) = self.of(tag) else { return Ok(()) };
-        let mut kernel = Shifted { kernel, first: member.known };
-        member.unit.issue(now, own, command, memory, &mut kernel)
+        self.give(now, tag, command, memory, kernel)
     }
 
     fn due(&self) -> Option<Time> {
@@ -310,6 +338,7 @@ impl LiveDevice for Members {
     }
 
     fn next_completion(&mut self, now: Time) -> Option<Done> {
+        self.hear_spoilt();
         if let Some(done) = self.done.pop_front() {
             return Some(done);
         }
@@ -325,6 +354,9 @@ impl LiveDevice for Members {
     }
 
     fn on_completion(&mut self, now: Time, tag: Tag, result: i32, kernel: &mut dyn Kernel) -> io::Result<()> {
+        if let Some(disk) = self.find_note(tag) {
+            return self.end_note(now, disk, result, kernel);
+        }
         let Some((member, own)) = self.find_known(tag) else { return Ok(()) };
         let mut kernel = Shifted { kernel, first: member.known };
         member.unit.on_completion(now, own, result, &mut kernel)
@@ -339,6 +371,8 @@ impl LiveDevice for Members {
         }
         self.gone.push(disk);
         self.upkeep.forget(disk);
+        self.drop_waiting(disk);
+        self.sync_rows();
         let known = match self.notes.as_mut().filter(|notes| notes.counts(disk)) {
             None => true,
             Some(notes) => {
@@ -356,6 +390,14 @@ impl LiveDevice for Members {
             self.offer(disk, spare);
         }
         known
+    }
+
+    fn go_on(&mut self, now: Time, kernel: &mut dyn Kernel) -> io::Result<()> {
+        Members::go_on(self, now, kernel)
+    }
+
+    fn keeper(&self, disk: DiskId) -> DiskId {
+        self.find_keeper(disk)
     }
 
     fn filling(&self) -> Vec<(DiskId, u64)> {
@@ -399,10 +441,12 @@ impl LiveDevice for Members {
         let Some(place) = self.successors.iter().position(|(other, _)| *other == disk) else { return false };
         let (_, Successor { mut unit, name, path }) = self.successors.remove(place);
         let Some(notes) = &mut self.notes else { return false };
+        unit.set_sum_key(notes.sum_key(disk, Some(name)));
         if let Err(error) = notes.replace(disk, name, &mut *unit) {
             eprintln!("{path} does not take the place of disk {}: {error}", disk.0);
             return false;
         }
+        self.forget_waiting(disk);
         let member = &mut self.members[usize::from(disk.0)];
         (member.unit, member.known) = (unit, self.unknown);
         self.unknown += member.depth;
@@ -432,8 +476,13 @@ impl LiveDevice for Members {
         self.upkeep.take(now, clients)
     }
 
-    fn next_held(&mut self) -> Option<(DiskId, Extent)> {
-        self.take_untold()
+    fn next_health(&mut self) -> Option<(DiskId, Health)> {
+        let known = self.known.pop_front().map(|disk| (disk, Health::Known));
+        known.or_else(|| self.take_untold().map(|(disk, at)| (disk, Health::Holds(at))))
+    }
+
+    fn keep_record(&mut self, action: &Action, memory: Option<&Slice>) {
+        self.notes.iter_mut().for_each(|notes| notes.keep_record(action, memory));
     }
 
     fn note_discard(&mut self, at: Extent) {
@@ -483,7 +532,7 @@ impl LiveDevice for Members {
         Some(json!({
             "array": known["array"], "events": known["events"], "dirty_regions": known["dirty"],
             "written_bytes": known["written"], "bytes": known["bytes"], "disks": disks,
-            "spares": self.spares.len(), "rebuild": rebuild, "scrub": scrub, "upkeep": self.written_text() + &self.upkeep.text(),
+            "spoilt_blocks": self.spoilt, "spares": self.spares.len(), "rebuild": rebuild, "scrub": scrub, "upkeep": self.written_text() + &self.spoilt_text() + &self.upkeep.text(),
         }))
     }
 
@@ -491,6 +540,7 @@ impl LiveDevice for Members {
         while self.can_empty_discarded() && self.refused.is_empty() {
             self.empty_discarded();
         }
+        self.keep_sums();
         // What a disk refused need not agree with the others.
         if let Some(notes) = self.notes.as_mut().filter(|_| self.refused.is_empty()) {
             notes.clean();

@@ -6,6 +6,7 @@ mod faulty;
 mod file;
 mod members;
 mod ram;
+mod summed;
 
 pub use emulated::Emulated;
 pub use far::Far;
@@ -14,13 +15,14 @@ pub use file::ServedFile;
 pub(crate) use file::{alike, punch};
 pub use members::{MemberOpener, Members};
 pub use ram::Ram;
+pub use summed::{SumKey, Summed};
 
 use crate::array::{ArrayOrder, Clients, UpkeepErrand};
 use crate::kernel::Kernel;
 use crate::memory::Slice;
 use block::{BLOCK_BYTES, Caps, Command, DiskId, Ending, Extent, Outcome, Span, Tag, Time};
 use drive::Parts;
-use sched::Mend;
+use sched::{Action, Health, Mend};
 use std::io;
 
 /// A command that came back.
@@ -53,6 +55,15 @@ pub struct Zeroes {
     pub holes: bool,
     /// Those for which there is room when they are written.
     pub kept: bool,
+}
+
+/// How far what was to be stored is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stored {
+    /// It is on the medium.
+    Done,
+    /// The kernel has it.
+    Begun,
 }
 
 /// A device in real time.
@@ -130,6 +141,14 @@ pub trait LiveDevice {
         Err(io::ErrorKind::Unsupported.into())
     }
 
+    /// Begins to do the same. Where that goes on when this returns, the kernel completes a command of this number, with so many bytes.
+    ///
+    /// # Errors
+    /// When they are not there, or the kernel takes no more.
+    fn begin_store(&mut self, at: Extent, from: &Slice, _number: u32, _: &mut dyn Kernel) -> io::Result<Stored> {
+        self.store(at, from).map(|()| Stored::Done)
+    }
+
     /// Has on the medium, when it returns, all that was written.
     ///
     /// # Errors
@@ -141,6 +160,19 @@ pub trait LiveDevice {
     /// One of its disks counts no more: whether the others know, so that it will not be taken for what they hold.
     fn give_up(&mut self, _: DiskId) -> bool {
         true
+    }
+
+    /// What waited for a disk that was given up goes on.
+    ///
+    /// # Errors
+    /// When the kernel takes no more.
+    fn go_on(&mut self, _: Time, _: &mut dyn Kernel) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Which of its disks it is that keeps what this one was asked.
+    fn keeper(&self, disk: DiskId) -> DiskId {
+        disk
     }
 
     /// One of its disks on which nothing could be noted.
@@ -171,10 +203,14 @@ pub trait LiveDevice {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// What of a disk that is being filled holds what it should already.
-    fn next_held(&mut self) -> Option<(DiskId, Extent)> {
+    /// What the core is to be told of one of its disks: what of one that is being filled holds what it should already, or that the
+    /// others know of one that it holds all.
+    fn next_health(&mut self) -> Option<(DiskId, Health)> {
         None
     }
+
+    /// A record of an array's journal is about to be written from this memory, and needs its head; or it is done with.
+    fn keep_record(&mut self, _: &Action, _: Option<&Slice>) {}
 
     /// Nobody needs any more what blocks of the array hold.
     fn note_discard(&mut self, _: Extent) {}
@@ -238,6 +274,30 @@ pub trait LiveDevice {
     /// Why it cannot be.
     fn fault_disk(&mut self, _: Time, disk: DiskId, _: FaultChange, _: &mut dyn Kernel) -> Result<(), String> {
         Err(format!("there is no disk {}: the service has no array", disk.0))
+    }
+
+    /// Whether it knows a checksum of what was written to each of its blocks.
+    fn has_sums(&self) -> bool {
+        false
+    }
+
+    /// Whose checksums it is to know: those of another are none.
+    fn set_sum_key(&mut self, _: SumKey) {}
+
+    /// What blocks hold now is taken for what was written.
+    fn sum_anew(&mut self, _: Extent) {}
+
+    /// Has its checksums on the medium, when it returns.
+    ///
+    /// # Errors
+    /// When they are not.
+    fn keep_sums(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Blocks that were not brought, since they are not as they were written.
+    fn next_spoilt(&mut self) -> Option<Extent> {
+        None
     }
 
     /// Which zeros it makes without a transfer.

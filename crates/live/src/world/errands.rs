@@ -8,7 +8,7 @@ use crate::kernel::Kernel;
 use block::errno::EIO;
 use block::{Discarded, DiskId, Ending, Op, Outcome, Place, Request, RequestId, Tag, Time};
 use load::requests;
-use sched::{Health, Input, Likeness};
+use sched::{Action, Health, Input, Likeness};
 
 /// What of the requests outstanding is the array's own.
 #[derive(Default)]
@@ -69,10 +69,10 @@ impl<S: RequestSource, K: Kernel> LiveWorld<S, K> {
             // What it still has counts as failed; then the other is there.
             self.abandon(now, disk);
             self.news.push_back(Input::Disk(disk, Health::Replaced));
-            return self.news.pop_front().map(|input| self.take_news(input));
+            return self.next_news();
         }
-        if let Some((disk, at)) = self.unit.next_held() {
-            return Some(Input::Disk(disk, Health::Holds(at)));
+        if let Some((disk, health)) = self.unit.next_health() {
+            return Some(Input::Disk(disk, health));
         }
         if room == 0 || self.source.is_over() {
             return None;
@@ -84,6 +84,33 @@ impl<S: RequestSource, K: Kernel> LiveWorld<S, K> {
         (self.outstanding, self.errands.outstanding) = (self.outstanding + 1, self.errands.outstanding + 1);
         let id = RequestId(self.source.numbers() + errand.number);
         Some(Input::Submit(Request { id, op: errand.op, at: errand.at, qos: errand.qos }))
+    }
+
+    /// What the core is told next. A disk's place is taken when that one is given up, which may have to wait.
+    pub(super) fn next_news(&mut self) -> Option<Input> {
+        if self.news.is_empty() {
+            return None;
+        }
+        let lacking = self.unit.lacking();
+        let is_due = |input: &Input| !matches!(input, Input::Disk(disk, Health::Replaced) if !lacking.contains(disk));
+        let input = self.news.iter().position(is_due).and_then(|place| self.news.remove(place))?;
+        Some(self.take_news(input))
+    }
+
+    /// What waited for a disk that was given up goes on.
+    pub(super) fn go_on(&mut self, now: Time) {
+        if let Err(error) = self.unit.go_on(now, &mut self.kernel) {
+            self.failed.get_or_insert(error);
+        }
+    }
+
+    /// A record of the array's journal is about to be written, or is done with.
+    pub(super) fn keep_record(&mut self, action: &Action) {
+        let memory = match *action {
+            Action::Record { place, blocks, kept, .. } => self.memory(place, 1 + kept.count_ones() * u32::from(blocks)),
+            _ => None,
+        };
+        self.unit.keep_record(action, memory.as_ref());
     }
 
     /// What nobody needs any more is the array's to give up.

@@ -32,6 +32,9 @@ config::keys! {
     /// Whether an array is served of which disks are missing or were given up, as long as the others hold all of it. A simulation
     /// takes no notice.
     DEGRADED: bool = bool("degraded").usually("false");
+    /// Whether an array that is served keeps a checksum of each block on its disks (CRC32C, 0.8 % of them), verifies what is read, and has
+    /// what is spoilt from the other disks. An array is made with them, or without. A simulation takes no notice.
+    CHECKSUMS: bool = bool("checksums").usually("false");
     /// How long a message from one disk to another takes, in an array that spans machines.
     MESSAGE_DELAY: Span = span("message_delay").usually("0s");
 }
@@ -102,6 +105,8 @@ pub struct ArrayChoice {
     pub fails: Vec<Failure>,
     /// Whether it is served without disks that are lacking.
     pub degraded: bool,
+    /// Whether its disks know checksums of their blocks.
+    pub checksums: bool,
 }
 
 /// A disk that fails.
@@ -193,10 +198,10 @@ pub(super) fn read(
     for failure in fails.iter_mut().filter(|failure| !failure.replaced).take(spares as usize) {
         failure.replaced = true;
     }
-    let degraded = section.value(&DEGRADED)?;
+    let (degraded, checksums) = (section.value(&DEGRADED)?, section.value(&CHECKSUMS)?);
     section.close()?;
-    let plan = ArrayPlan { placement, buffer, trusting, migration, delay, comparing: false };
-    Ok(Some(ArrayChoice { level, disks, members, unit, plan, fails, degraded }))
+    let plan = ArrayPlan { placement, buffer, trusting, migration, delay, comparing: false, journal: None };
+    Ok(Some(ArrayChoice { level, disks, members, unit, plan, fails, degraded, checksums }))
 }
 
 /// Whether spares are of use: there must be something to fill them from, and someone who does.

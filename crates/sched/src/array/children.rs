@@ -168,7 +168,11 @@ impl<P: Predictor> Array<P> {
                     out.push(Action::Copy { from, to, blocks });
                 }
                 Action::Xor { .. } | Action::Compare { .. } => debug_assert!(false, "one disk has no parity"),
-                Action::GiveUp(_) | Action::Complete(_) | Action::Mend(..) => {
+                Action::GiveUp(_)
+                | Action::Complete(_)
+                | Action::Mend(..)
+                | Action::Record { .. }
+                | Action::Forget(_) => {
                     debug_assert!(false, "one disk is no array");
                 }
                 Action::Finish(child, ending) => self.child_ended(child.0, ending, out),

@@ -18,6 +18,7 @@ mod claims;
 mod code;
 pub mod field;
 mod geometry;
+mod journal;
 mod migration;
 mod parity;
 mod parts;
@@ -26,6 +27,7 @@ mod repair;
 mod standing;
 
 pub use geometry::{Geometry, Level, MOST_DISKS, MOST_WITH_PARITY, Piece};
+pub use journal::{JournalArea, MOST_RECORDS, RECORDS_OF_DISK};
 pub use migration::Migration;
 pub use placement::Placement;
 
@@ -44,6 +46,7 @@ use block::errno::{ECANCELED, EINVAL, EIO, EOPNOTSUPP};
 use block::{Change, Discarded, DiskId, Ending, Extent, Op, Place, Request, RequestId, Span, Time};
 use buffer::Buffer;
 use children::{ChildRequest, Owner, Post, offset};
+use journal::Journal;
 use parity::Update;
 use parts::TaskParts;
 use standing::Standings;
@@ -71,6 +74,8 @@ pub struct ArrayPlan {
     pub delay: Span,
     /// Whether what a repair reads of a row of which nothing is missing is compared, where there are bytes.
     pub comparing: bool,
+    /// Where rows with parity have a journal while a disk is lacking; without, a cut may then change what that one held of them.
+    pub journal: Option<JournalArea>,
 }
 
 /// What is kept of a request.
@@ -124,6 +129,7 @@ pub struct Array<P: Predictor> {
     born: u64,
     updates: Slab<Update>,
     buffer: Option<Buffer>,
+    journal: Option<Box<Journal>>,
     /// What remains of each task, where something goes by what children are worth.
     parts: Option<TaskParts>,
     posts: VecDeque<Post>,
@@ -166,6 +172,7 @@ impl<P: Predictor> Array<P> {
             born: 0,
             updates: Slab::default(),
             buffer: (plan.buffer > 0).then(|| Buffer::new(plan.buffer)),
+            journal: plan.journal.filter(|_| geometry.has_parity()).map(|area| Journal::boxed(area, geometry.disks())),
             posts: VecDeque::new(),
             later: BinaryHeap::new(),
             moved: 0,
@@ -484,7 +491,7 @@ impl<P: Predictor> Array<P> {
         if !self.standings.fail(disk) {
             return;
         }
-        out.push(Action::GiveUp(disk));
+        self.leave(disk, out);
         let children = self.children.iter().filter(|(_, child)| child.disk == disk);
         self.posts.extend(children.map(|(id, child)| Post::Amend(id, child.number, Change::Cancel)));
     }
@@ -493,6 +500,7 @@ impl<P: Predictor> Array<P> {
 impl<P: Predictor> Scheduler for Array<P> {
     fn handle(&mut self, now: Time, input: Input, out: &mut Vec<Action>) {
         self.now = now;
+        let told = out.len();
         match input {
             Input::Submit(request) => self.submit(now, &request, out),
             Input::Done(disk, ..) => self.tell(now, disk, input, out),
@@ -508,7 +516,11 @@ impl<P: Predictor> Scheduler for Array<P> {
                 self.settle(now, out);
                 self.standings.replace(disk);
             }
-            Input::Disk(disk, Health::Filled(until)) => self.standings.resume(disk, until),
+            Input::Disk(disk, Health::Filled(until)) => {
+                self.standings.resume(disk, until);
+                self.set_unsure(disk, true);
+            }
+            Input::Disk(disk, Health::Known) => self.note_known(disk),
             Input::Disk(disk, Health::Holds(at)) => self.note_held(disk, at, out),
             Input::Wake => {
                 while let Some(Reverse((_, child))) = self.later.peek().copied().filter(|Reverse((at, _))| *at <= now) {
@@ -523,6 +535,7 @@ impl<P: Predictor> Scheduler for Array<P> {
             }
         }
         self.settle(now, out);
+        self.settle_journal(told, out);
     }
 
     fn is_plain(&self) -> bool {

@@ -9,6 +9,7 @@
 use super::children::{ChildRequest, Owner, offset};
 use super::code::{Code, Slots, bit, each};
 use super::field::Factor;
+use super::journal::Leave;
 use super::{Array, Piece, Task};
 use crate::event::Action;
 use crate::predict::Predictor;
@@ -46,6 +47,8 @@ pub(super) enum UpdateStage {
     Reading,
     /// What was read is compared.
     Comparing,
+    /// What closes the write hole is put down.
+    Recording,
     Writing,
 }
 
@@ -74,12 +77,12 @@ pub(super) struct Update {
     pub(super) row: u64,
     pub(super) within: u32,
     pub(super) blocks: u32,
-    aim: Aim,
+    pub(super) aim: Aim,
     method: Method,
     /// The slots that are read.
     pub(super) read: Slots,
     /// Of a write, the parities that are summed.
-    sums: Slots,
+    pub(super) sums: Slots,
     pub(super) stage: UpdateStage,
     /// Children that have not ended.
     pub(super) left: u32,
@@ -91,6 +94,11 @@ pub(super) struct Update {
     pub(super) unlike: Slots,
     /// Of a repair, how many disks had been replaced when it wrote.
     pub(super) replacements: u32,
+    /// Of a write, the place of its record, and how often disks had come to be unsure by then, or no more.
+    pub(super) record: Option<u8>,
+    pub(super) changes: u32,
+    /// The how manieth record that is.
+    pub(super) number: u64,
 }
 
 impl Update {
@@ -218,6 +226,9 @@ impl<P: Predictor> Array<P> {
             tries: 0,
             unlike: 0,
             replacements: 0,
+            record: None,
+            changes: 0,
+            number: 0,
         };
         if let Some(disk) = lost {
             update.lost.note(disk, 1);
@@ -251,8 +262,11 @@ impl<P: Predictor> Array<P> {
     }
 
     /// Has an update read what it needs, or write at once where it needs nothing.
-    fn begin(&mut self, id: u32, out: &mut Vec<Action>) {
+    pub(super) fn begin(&mut self, id: u32, out: &mut Vec<Action>) {
         let Some(it) = self.updates.get(id).copied() else { return };
+        if self.ask_leave(id, &it, out) == Leave::Refused {
+            return;
+        }
         if let Aim::Repair(column) = it.aim {
             return self.begin_repair(id, &it, column, out);
         }
@@ -305,6 +319,11 @@ impl<P: Predictor> Array<P> {
             UpdateStage::Reading if it.broken => self.begin_again(id, out),
             UpdateStage::Reading => self.write_all(id, out),
             UpdateStage::Comparing => {}
+            UpdateStage::Recording if it.broken => self.begin_again(id, out),
+            UpdateStage::Recording => {
+                self.note_recorded(&it);
+                if self.is_outdated(&it) { self.record_anew(id, out) } else { self.write_out(id, out) }
+            }
             UpdateStage::Writing => self.end_writes(id, out),
         }
     }
@@ -320,7 +339,8 @@ impl<P: Predictor> Array<P> {
 
     /// What was needed is there: sums it, and writes.
     fn write_all(&mut self, id: u32, out: &mut Vec<Action>) {
-        let Some(it) = self.updates.get_mut(id) else { return };
+        let leave = self.keeps_leave(id, out);
+        let Some(it) = self.updates.get_mut(id).filter(|_| leave != Leave::Refused) else { return };
         (it.stage, it.broken) = (UpdateStage::Writing, false);
         let it = *it;
         if let Some(job) = self.tasks.get_mut(it.task).filter(|job| job.spot.buffered.is_some()) {
@@ -333,7 +353,14 @@ impl<P: Predictor> Array<P> {
                 self.close(id, out);
             }
             Aim::Repair(column) => self.write_repaired(id, &it, column, out),
-            Aim::Write(written) => self.write_columns(id, &it, written, out),
+            Aim::Write(written) if leave == Leave::Recorded => self.record(id, &it, written, out),
+            Aim::Write(written) => {
+                for parity in each(it.sums) {
+                    let sum = self.sum_place(id, &it, parity);
+                    self.sum_parity(id, &it, parity, (written, sum), out);
+                }
+                self.write_out(id, out);
+            }
         }
     }
 
@@ -347,25 +374,61 @@ impl<P: Predictor> Array<P> {
         sum_up(terms, self.task_place(it, column), it.blocks, out);
     }
 
-    /// The parities are summed, and written with the columns.
-    fn write_columns(&mut self, id: u32, it: &Update, written: Slots, out: &mut Vec<Action>) {
-        let code = self.code();
-        for parity in each(it.sums) {
-            let terms = terms(code, it, written, parity - code.columns).map(|(term, factor)| match term {
-                Term::Read(slot) => (self.slot_place(id, it.blocks, slot), factor),
-                Term::Given(column) => (self.task_place(it, column), factor),
-            });
-            let sum = self.sum_place(id, it, parity);
-            match it.method {
-                Method::Modify => out.extend(terms.map(|(from, times)| add(from, sum, it.blocks, times))),
-                Method::Reconstruct | Method::Recover => sum_up(terms, sum, it.blocks, out),
+    /// Sums a parity, of written columns only these.
+    fn sum_parity(&self, id: u32, it: &Update, parity: u16, (given, sum): (Slots, Place), out: &mut Vec<Action>) {
+        let (code, Aim::Write(written)) = (self.code(), it.aim) else { return };
+        let terms = terms(code, it, written, parity - code.columns).filter_map(|(term, factor)| match term {
+            Term::Read(slot) => Some((self.slot_place(id, it.blocks, slot), factor)),
+            Term::Given(column) if given & bit(column) != 0 => Some((self.task_place(it, column), factor)),
+            Term::Given(_) => None,
+        });
+        match it.method {
+            Method::Modify => out.extend(terms.map(|(from, times)| add(from, sum, it.blocks, times))),
+            Method::Reconstruct | Method::Recover => sum_up(terms, sum, it.blocks, out),
+        }
+    }
+
+    /// Puts down what closes the write hole: the parities without what is written to disks that are sure to count. Then these are added.
+    fn record(&mut self, id: u32, it: &Update, written: Slots, out: &mut Vec<Action>) {
+        let (code, blocks) = (self.code(), it.blocks);
+        let (sure, kept) = (self.sure_columns(it, written), self.kept_slots(it, written));
+        let Some((disk, at, record)) = self.make_record(id, it, written) else { return };
+        for (number, slot) in (0..).zip(each(kept)) {
+            let place = self.record_place(id, it, 1 + number * blocks);
+            let from = if slot < code.columns { self.task_place(it, slot) } else { self.sum_place(id, it, slot) };
+            if slot >= code.columns {
+                self.sum_parity(id, it, slot, (written & !sure, from), out);
+            }
+            out.push(Action::Copy { from, to: place, blocks });
+            for column in each(sure).filter(|_| slot >= code.columns) {
+                let times = code.factor(slot - code.columns, column);
+                out.push(add(self.task_place(it, column), from, blocks, times));
             }
         }
+        let place = self.record_place(id, it, 0);
+        out.push(record);
+        let Some(journal) = &mut self.journal else { return };
+        journal.records += 1;
+        if let Some(update) = self.updates.get_mut(id) {
+            (update.stage, update.changes) = (UpdateStage::Recording, journal.changes);
+            update.number = journal.records;
+        }
+        self.post(it.task, Owner::Update(id), disk, Op::Write { fua: true }, at, place, 0);
+    }
+
+    /// The parities are written with the columns.
+    fn write_out(&mut self, id: u32, out: &mut Vec<Action>) {
+        let Some(update) = self.updates.get_mut(id) else { return };
+        update.stage = UpdateStage::Writing;
+        let it = *update;
+        let (code, Aim::Write(written)) = (self.code(), it.aim) else { return };
         let at = self.geometry.on_disk(it.row, it.within, it.blocks);
         let op = self.tasks.get(it.task).map_or(Op::Write { fua: false }, |job| job.op);
+        // What a record tells of is on the medium before the record is done with.
+        let op = if it.record.is_some() { Op::Write { fua: true } } else { op };
         for slot in each(written | it.sums) {
             let disk = self.geometry.disk_of_slot(it.row, slot);
-            let from = if slot < code.columns { self.task_place(it, slot) } else { self.sum_place(id, it, slot) };
+            let from = if slot < code.columns { self.task_place(&it, slot) } else { self.sum_place(id, &it, slot) };
             if self.standings.works(disk) {
                 self.post(it.task, Owner::Update(id), disk, op, at, from, 0);
             }
@@ -408,6 +471,7 @@ impl<P: Predictor> Array<P> {
     }
 
     pub(super) fn close(&mut self, id: u32, out: &mut Vec<Action>) {
+        self.free_record(id, out);
         let Some(it) = self.updates.remove(id) else { return };
         self.end_part(it.task, it.does());
         self.done_one(it.task, out);

@@ -6,7 +6,7 @@ use block::errno::{ECANCELED, EIO};
 use block::{
     Caps, Change, Command, DiskId, Ending, Extent, Op, Outcome, Place, Qos, Request, RequestId, Tag, Time, Verb,
 };
-use sched::array::{Array, ArrayPlan, Geometry, Level};
+use sched::array::{Array, ArrayPlan, Geometry, JournalArea, Level};
 use sched::plan::{ClassRule, Rules};
 use sched::policy::{Beside, usual};
 use sched::predict::Distance;
@@ -17,6 +17,8 @@ use std::collections::BTreeMap;
 const UNIT: u32 = 300;
 const EACH: u64 = 1200;
 const DISKS: u16 = 4;
+/// Behind what an array has of a disk, where there is one: room for records that are too short for a unit.
+const JOURNAL: JournalArea = JournalArea { first: EACH, blocks: 4 * 60 };
 /// Requests at once, and in all.
 const TOGETHER: usize = 6;
 const ASKED: u32 = 60;
@@ -36,6 +38,12 @@ struct Bytes {
     failed: Vec<DiskId>,
     /// How many may still fail.
     spare: u16,
+    /// Disks that were said to be given up; the part of a row that each record is about, by its place.
+    gone: Vec<DiskId>,
+    records: BTreeMap<u8, Extent>,
+    recorded: u32,
+    journals: bool,
+    geometry: Geometry,
     frames: BTreeMap<u32, Vec<u64>>,
     inside: Vec<Option<Inside>>,
     flying: Vec<(DiskId, Tag, Command)>,
@@ -55,21 +63,27 @@ fn times(bytes: u64, factor: u8) -> u64 {
 }
 
 impl Bytes {
-    fn new(level: Level, buffer: u64, seed: u64) -> Bytes {
-        let caps = Caps { blocks: EACH, depth: 2, seek: false };
+    fn new(level: Level, buffer: u64, journal: Option<JournalArea>, seed: u64) -> Bytes {
+        let each = EACH + u64::from(JOURNAL.blocks);
+        let caps = Caps { blocks: each, depth: 2, seek: false };
         let geometry = Geometry::new(level, DISKS, UNIT, EACH).expect("an array");
         let rules = Rules { classes: vec![ClassRule { splits: true, ..ClassRule::USUAL }], ..Rules::default() };
         let core = |rules: Rules| {
             let make = || usual("fcfs").make(&Beside::default());
             Core::new(caps, u32::MAX, Distance::default(), rules, Box::new(make))
         };
-        let plan = ArrayPlan { buffer, ..ArrayPlan::default() };
+        let plan = ArrayPlan { buffer, journal, ..ArrayPlan::default() };
         let cores = (0..DISKS).map(|_| core(rules.clone())).collect();
         Bytes {
             array: Array::new(geometry, plan, rules, TOGETHER as u32, cores),
-            disks: vec![vec![0; EACH as usize]; usize::from(DISKS)],
+            disks: vec![vec![0; each as usize]; usize::from(DISKS)],
             failed: Vec::new(),
             spare: level.redundancy(),
+            gone: Vec::new(),
+            records: BTreeMap::new(),
+            recorded: 0,
+            journals: journal.is_some() && geometry.has_parity(),
+            geometry,
             frames: BTreeMap::new(),
             inside: (0..TOGETHER).map(|_| None).collect(),
             flying: Vec::new(),
@@ -107,7 +121,22 @@ impl Bytes {
                         let it = self.inside[id.0 as usize].as_ref().expect("it is inside");
                         assert!(!it.cancelled, "{command:?} for one that was cancelled");
                     }
+                    self.check_write(disk, &command);
                     self.flying.push((disk, tag, command));
+                }
+                Action::Record { start, blocks, slot, .. } => {
+                    self.recorded += 1;
+                    let at = Extent::new(start, blocks.into());
+                    // Where a disk has failed meanwhile, it is put down once more.
+                    let before = self.records.insert(slot, at);
+                    assert!(before.is_none_or(|before| before == at), "place {slot}: {before:?}");
+                }
+                Action::Forget(slot) => drop(self.records.remove(&slot)),
+                Action::GiveUp(disk) => {
+                    self.gone.push(disk);
+                    let is_row = |(_, _, it): &&(DiskId, Tag, Command)| it.verb.writes() && it.at.start.0 < EACH;
+                    let torn = self.flying.iter().filter(is_row).find(|(disk, ..)| !self.failed.contains(disk));
+                    assert!(!self.journals || torn.is_none(), "{torn:?} when {disk:?} is given up");
                 }
                 Action::Copy { from, to, blocks } => {
                     let from = self.memory(from, blocks).to_vec();
@@ -122,13 +151,31 @@ impl Bytes {
                     let it = self.inside[id.0 as usize].take().expect("it ends once");
                     let Inside { request, memory, expected, cancelled } = it;
                     let ending = if cancelled { Ending::Failed(ECANCELED) } else { Ending::Finished };
-                    assert_eq!(how, ending, "{request:?} with {:?} failed", self.failed);
+                    // It may have ended before, and not have been told until a disk was given up.
+                    let ended = self.journals && how == Ending::Finished;
+                    assert!(ended || how == ending, "{request:?}: {how:?} with {:?} failed", self.failed);
                     assert!(cancelled || memory == expected, "{request:?} with {:?} failed", self.failed);
                 }
                 _ => {}
             }
         }
         self.out = out;
+    }
+
+    /// A row of which a column is missing is written only beside a record that is about it, and through to the medium.
+    fn check_write(&self, disk: DiskId, command: &Command) {
+        let Some((row, _)) = self.geometry.place(command.at.start.0).filter(|(row, _)| *row < self.geometry.rows())
+        else {
+            return;
+        };
+        let is_gone = |column: u16| self.gone.contains(&self.geometry.disk_of_slot(row, column));
+        if !self.journals || !command.verb.writes() || !(0..self.geometry.columns()).any(is_gone) {
+            return;
+        }
+        let at = command.at;
+        let is_about = |it: &Extent| it.start <= at.start && at.end() <= it.end();
+        assert!(self.records.values().any(is_about), "{command:?} of {disk:?} without a record");
+        assert_eq!(command.verb, Verb::Write { fua: true });
     }
 
     /// A command that is in flight comes back.
@@ -207,10 +254,12 @@ fn at_random(dice: &mut Dice, blocks: u32) -> Vec<u64> {
 #[test]
 fn whoever_reads_gets_what_was_written_last() {
     let levels = [Level::Striped, Level::Mirrored { copies: 2 }, Level::Parity, Level::DoubleParity];
-    for (level, buffer) in levels.into_iter().flat_map(|level| [(level, 0), (level, 900)]) {
+    let kinds = [(0, None), (900, None), (0, Some(JOURNAL))];
+    for (level, (buffer, journal)) in levels.into_iter().flat_map(|level| kinds.map(|kind| (level, kind))) {
+        let mut recorded = 0;
         for seed in 0..12 {
-            println!("{level:?}, {buffer} blocks of buffer, seed {seed}");
-            let mut it = Bytes::new(level, buffer, seed);
+            println!("{level:?}, {buffer} blocks of buffer, {journal:?}, seed {seed}");
+            let mut it = Bytes::new(level, buffer, journal, seed);
             let mut asked = 0;
             while asked < ASKED || !it.flying.is_empty() {
                 match it.dice.below(12) {
@@ -232,14 +281,17 @@ fn whoever_reads_gets_what_was_written_last() {
                 }
             }
             it.read_all();
+            assert!(it.records.is_empty(), "{:?} are not done with", it.records);
+            recorded += it.recorded;
         }
+        assert_eq!(recorded > 0, level.parities() > 0 && journal.is_some(), "{level:?}");
     }
 }
 
 #[test]
 fn a_write_to_several_disks_that_has_begun_is_not_cancelled() {
     for level in [Level::Mirrored { copies: 2 }, Level::Parity, Level::DoubleParity] {
-        let mut it = Bytes::new(level, 0, 3);
+        let mut it = Bytes::new(level, 0, None, 3);
         it.ask(true, Extent::new(100, 500));
         it.handle(Input::Amend(RequestId(0), Change::Cancel));
         while !it.flying.is_empty() {

@@ -243,6 +243,8 @@ impl World for Chaos {
             | Action::Complete(_)
             | Action::Compare { .. }
             | Action::Mend(..)
+            | Action::Record { .. }
+            | Action::Forget(_)
             | Action::Wait(..)
             | Action::Credit(_)
             | Action::Bill(_)

@@ -112,6 +112,9 @@ impl World for Doze {
             Action::GiveUp(_) | Action::Complete(_) | Action::Compare { .. } | Action::Mend(..) => {
                 panic!("one disk is no array")
             }
+            Action::Record { .. } | Action::Forget(_) => {
+                panic!("one disk has no rows")
+            }
         }
     }
 }

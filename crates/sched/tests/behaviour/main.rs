@@ -8,6 +8,7 @@ mod by_cylinder;
 mod bytes;
 mod cancelled;
 mod choices;
+mod claims;
 mod counted;
 mod drawn_rules;
 mod endings;

@@ -495,6 +495,8 @@ impl World for Chaos {
             | Action::GiveUp(_)
             | Action::Complete(_)
             | Action::Compare { .. }
+            | Action::Record { .. }
+            | Action::Forget(_)
             | Action::Mend(..) => {
                 panic!("{action:?} of one disk")
             }

@@ -245,6 +245,9 @@ impl World for Office {
             Action::GiveUp(_) | Action::Complete(_) | Action::Compare { .. } | Action::Mend(..) => {
                 panic!("one disk is no array")
             }
+            Action::Record { .. } | Action::Forget(_) => {
+                panic!("one disk has no rows")
+            }
         }
     }
 }

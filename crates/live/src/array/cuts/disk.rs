@@ -1,10 +1,10 @@
 //! Disks with a cache that forgets, and the power that goes.
 
-use super::{BLOCK, DISK};
+use super::BLOCK;
 use crate::kernel::Kernel;
 use crate::memory::Slice;
 use crate::ring::{RingOp, RingToken};
-use crate::unit::{Done, LiveDevice};
+use crate::unit::{Done, LiveDevice, Stored};
 use block::errno::EIO;
 use block::{Caps, Command, Extent, Outcome, Span, Tag, Time, Verb};
 use load::Draw;
@@ -25,9 +25,50 @@ pub(super) struct Power {
     pub(super) off: bool,
     /// Whether disks make zeros in no time.
     pub(super) empties: bool,
+    /// What disks are to have on their media, and will tell that they do.
+    pub(super) stores: Vec<Storing>,
+}
+
+pub(super) struct Storing {
+    due: Time,
+    number: u32,
+    platter: Rc<RefCell<Platter>>,
+    at: Extent,
+    blocks: Vec<Held>,
+}
+
+impl Storing {
+    /// Puts it down, all of it or any part.
+    fn put(&self, draw: &mut Draw, whole: bool) {
+        let mut platter = self.platter.borrow_mut();
+        for (block, held) in (self.at.start.0..).zip(&self.blocks) {
+            if whole || draw.below(2) == 0 {
+                platter.medium[block as usize] = *held;
+                platter.cached.retain(|(cached, _)| *cached != block);
+            }
+        }
+    }
 }
 
 impl Power {
+    /// What was being stored when the power went is there in part.
+    pub(super) fn tear_stores(&mut self) {
+        for store in std::mem::take(&mut self.stores) {
+            store.put(&mut self.draw, false);
+        }
+    }
+
+    /// The next that is stored by now: its number, and how many bytes.
+    fn end_store(&mut self) -> Option<(u32, i32)> {
+        let place = self.stores.iter().position(|store| store.due <= self.now)?;
+        if !self.spend() {
+            return None;
+        }
+        let store = self.stores.swap_remove(place);
+        store.put(&mut self.draw, true);
+        Some((store.number, (store.blocks.len() * BLOCK) as i32))
+    }
+
     /// One more write: whether there is power for it.
     fn spend(&mut self) -> bool {
         self.off |= self.left == 0;
@@ -46,8 +87,9 @@ pub(super) struct Platter {
 
 impl Platter {
     /// One that holds this everywhere.
-    pub(super) fn holding(held: Held) -> Rc<RefCell<Platter>> {
-        Rc::new(RefCell::new(Platter { medium: vec![held; DISK as usize], cached: Vec::new(), bad: BTreeSet::new() }))
+    pub(super) fn holding(held: Held, blocks: u64) -> Rc<RefCell<Platter>> {
+        let medium = vec![held; blocks as usize];
+        Rc::new(RefCell::new(Platter { medium, cached: Vec::new(), bad: BTreeSet::new() }))
     }
 
     fn is_bad(&self, at: Extent) -> bool {
@@ -136,7 +178,7 @@ impl Disk {
 
 impl LiveDevice for Disk {
     fn caps(&self) -> Caps {
-        Caps { blocks: DISK, depth: 4, seek: false }
+        Caps { blocks: self.platter.borrow().medium.len() as u64, depth: 4, seek: false }
     }
 
     fn issue(
@@ -203,6 +245,22 @@ impl LiveDevice for Disk {
         if whole { Ok(()) } else { Err(io::ErrorKind::Other.into()) }
     }
 
+    fn begin_store(&mut self, at: Extent, from: &Slice, number: u32, _: &mut dyn Kernel) -> io::Result<Stored> {
+        let mut power = self.power.borrow_mut();
+        if power.off || power.now >= self.fails {
+            return Err(io::ErrorKind::Other.into());
+        }
+        let at_once = power.draw.below(3) == 0;
+        if !at_once {
+            let due = power.now + Span(power.draw.below(600));
+            let blocks = (0..at.blocks as usize).map(|block| bytes_of(from, block)).collect();
+            power.stores.push(Storing { due, number, platter: Rc::clone(&self.platter), at, blocks });
+            return Ok(Stored::Begun);
+        }
+        drop(power);
+        self.store(at, from).map(|()| Stored::Done)
+    }
+
     fn sync(&mut self) -> io::Result<()> {
         if self.power.borrow().off || self.power.borrow().now >= self.fails {
             return Err(io::ErrorKind::Other.into());
@@ -251,7 +309,8 @@ impl Kernel for Virtual {
     }
 
     fn take(&mut self) -> Option<(RingToken, i32)> {
-        None
+        let (number, bytes) = self.0.borrow_mut().end_store()?;
+        Some((RingToken::Unit(number), bytes))
     }
 
     fn sleep(&mut self, until: Option<Time>) -> io::Result<()> {
@@ -259,7 +318,8 @@ impl Kernel for Virtual {
         if power.off {
             return Err(io::Error::other("the power is off"));
         }
-        power.now = power.now.max(until.expect("something is due"));
+        let stored = power.stores.iter().map(|store| store.due);
+        power.now = power.now.max(until.into_iter().chain(stored).min().expect("something is due"));
         Ok(())
     }
 

@@ -5,8 +5,8 @@
 //! The disks have a cache that forgets what was not flushed; of what is in flight any of its blocks are written, also of a superblock.
 //! A disk that takes a place holds rubbish at first. Core, world, and what the disks are told are those of the service.
 //!
-//! **The hole is told, and nothing beyond it.** With parity, what a disk held that is lacking follows from the rest of its row. Of a row
-//! that was written since the last flush that may be told wrong when the power goes; of no other.
+//! **There is no hole.** With parity, what a disk held that is lacking follows from the rest of its row: it is what it was before or after,
+//! too, whatever of the row was being written when the power went, or when the disk failed.
 
 mod asker;
 mod disk;
@@ -16,10 +16,10 @@ use super::label::Superblock;
 use super::notes::write_copies;
 use super::regions::RegionBits;
 use super::{
-    ArrayNotes, ArrayOrder, Former, Lacking, MemberState, OpenedMember, RepairPace, ScrubOrder, create, inspect,
-    regions, resync,
+    ArrayNotes, ArrayOrder, Former, JOURNAL, Lacking, MemberState, OpenedMember, RepairPace, ScrubOrder, create,
+    inspect, regions, resync,
 };
-use crate::unit::{MemberOpener, Members};
+use crate::unit::{LiveDevice, MemberOpener, Members, Summed};
 use crate::world::LiveWorld;
 use asker::{Asker, History, content};
 use block::{BLOCK_BYTES, Caps, DiskId, Qos, Span, Time};
@@ -75,6 +75,8 @@ struct Scene {
     fate: Fate,
     /// Whether disks make zeros in no time.
     empties: bool,
+    /// Whether they know checksums of their blocks.
+    sums: bool,
 }
 
 /// What there is beside the array.
@@ -82,14 +84,27 @@ struct Outside {
     power: Rc<RefCell<Power>>,
     /// Those that were opened to take a place are at the end of what stands there.
     places: Rc<RefCell<Places>>,
+    sums: bool,
 }
 
 impl Outside {
     fn new(scene: &Scene) -> Outside {
         let draw = Draw::new(scene.seed, 0);
-        let power = Power { draw, now: Time::ZERO, left: u64::MAX, off: false, empties: scene.empties };
-        let places = (0..scene.disks).map(|_| vec![Platter::holding([0; BLOCK])]).collect();
-        Outside { power: Rc::new(RefCell::new(power)), places: Rc::new(RefCell::new(places)) }
+        let power =
+            Power { draw, now: Time::ZERO, left: u64::MAX, off: false, empties: scene.empties, stores: Vec::new() };
+        let blocks = Outside::blocks(scene.sums);
+        let places = (0..scene.disks).map(|_| vec![Platter::holding([0; BLOCK], blocks)]).collect();
+        Outside { power: Rc::new(RefCell::new(power)), places: Rc::new(RefCell::new(places)), sums: scene.sums }
+    }
+
+    /// Blocks of a disk, with room for its checksums.
+    fn blocks(sums: bool) -> u64 {
+        DISK + if sums { 32 } else { 0 }
+    }
+
+    /// A disk, with checksums or without.
+    fn device(disk: Disk, sums: bool) -> Box<dyn LiveDevice> {
+        if sums { Box::new(Summed::new(Box::new(disk))) } else { Box::new(disk) }
     }
 
     fn below(&self, limit: u64) -> u64 {
@@ -105,7 +120,7 @@ impl Outside {
         let disk = |number: usize| -> OpenedMember {
             let fails = fails.filter(|(disk, _)| *disk == number).map_or(Time::NEVER, |(_, at)| at);
             let (power, platter) = (Rc::clone(&self.power), self.platter(number));
-            Ok(Box::new(Disk { power, platter, flying: Vec::new(), fails }))
+            Ok(Outside::device(Disk { power, platter, flying: Vec::new(), fails }, self.sums))
         };
         let count = self.places.borrow().len();
         (0..count).map(disk).collect()
@@ -113,11 +128,12 @@ impl Outside {
 
     /// Opens a disk full of rubbish.
     fn opener(&self) -> MemberOpener {
-        let (power, places) = (Rc::clone(&self.power), Rc::clone(&self.places));
+        let (power, places, sums) = (Rc::clone(&self.power), Rc::clone(&self.places), self.sums);
         Box::new(move |disk, _| {
-            let platter = Platter::holding([0xA5; BLOCK]);
+            let platter = Platter::holding([0xA5; BLOCK], Outside::blocks(sums));
             places.borrow_mut()[usize::from(disk.0)].push(Rc::clone(&platter));
-            Ok(Box::new(Disk { power: Rc::clone(&power), platter, flying: Vec::new(), fails: Time::NEVER }))
+            let disk = Disk { power: Rc::clone(&power), platter, flying: Vec::new(), fails: Time::NEVER };
+            Ok(Outside::device(disk, sums))
         })
     }
 
@@ -210,7 +226,7 @@ impl Scene {
             let caps = Caps { blocks: DISK, depth: 4, seek: false };
             let policy = || policy::usual("fcfs").make(&Beside::default());
             let core = || Core::new(caps, u32::MAX, Distance::default(), Rules::default(), Box::new(policy));
-            let plan = ArrayPlan { comparing: true, ..ArrayPlan::default() };
+            let plan = ArrayPlan { comparing: true, journal: Some(JOURNAL), ..ArrayPlan::default() };
             let cores = (0..self.disks).map(|_| core()).collect();
             let mut array = Array::new(geometry, plan, Rules::default(), 8, cores);
             run(&mut array, &mut world);
@@ -248,6 +264,12 @@ impl Scene {
         let geometry = self.geometry();
         // What was never written would not be looked through.
         self.forget_blank(outside);
+        for mut unit in outside.units(None).into_iter().flatten() {
+            let label = read_label(&mut *unit).expect("a label");
+            unit.set_sum_key(label.sum_key(label.own_name));
+            unit.sum_anew(geometry.on_disk(0, 0, geometry.unit() * geometry.rows() as u32));
+            unit.keep_sums().expect("kept");
+        }
         for row in 0..geometry.rows() {
             let within = outside.below(UNIT.into()) as u32;
             let at = geometry.on_disk(row, within, 1).start.0;
@@ -256,7 +278,8 @@ impl Scene {
                 0 => drop(platter.borrow_mut().bad.insert(at)),
                 1 => {
                     platter.borrow_mut().medium[at as usize] = [0x77; BLOCK];
-                    if let Some(column) = geometry.column(row, DiskId(disk as u16)) {
+                    // With a checksum it is known what it was.
+                    if let Some(column) = geometry.column(row, DiskId(disk as u16)).filter(|_| !self.sums) {
                         blocks[geometry.block(row, column, within).0 as usize] = vec![(ANYTHING, true)];
                     }
                 }
@@ -270,6 +293,7 @@ impl Scene {
         let geometry = self.geometry();
         {
             let mut power = outside.power.borrow_mut();
+            power.tear_stores();
             if loss == Loss::Power {
                 let places = outside.places.borrow();
                 places.iter().flatten().for_each(|platter| platter.borrow_mut().cut(&mut power.draw));
@@ -282,6 +306,7 @@ impl Scene {
         assert_eq!(status.admit(&geometry, self.lacking()), Ok(()), "{}", status.text());
         let mut units: Vec<_> = members.into_iter().flatten().collect();
         resync(&mut units, geometry, &status).expect("it is made to agree");
+        units.iter_mut().for_each(|unit| unit.keep_sums().expect("kept"));
         let blank = &status.label.as_ref().expect("a label").blank;
         let held: Vec<u64> = status.disks.iter().map(MemberState::rows_held).collect();
         for region in blank.list() {
@@ -351,8 +376,6 @@ impl Rows<'_> {
         let slot = |parity| geometry.disk_of_slot(row, geometry.columns() + parity);
         let parities: Vec<_> = (0..geometry.parities()).map(|parity| self.of(slot(parity), row, within)).collect();
         let missing = (0..geometry.columns()).find(|column| columns[usize::from(*column)].is_none());
-        // Of a row that was written since the last flush, what is missing may be told wrong.
-        let open = missing.is_some() && (0..geometry.columns()).any(|column| blocks[number(column)].len() > 1);
         if let Some(missing) = missing {
             columns[usize::from(missing)] = Some(self.recover(&columns, &parities, missing));
         }
@@ -360,7 +383,7 @@ impl Rows<'_> {
             let (block, held) = (number(column), held.expect("a content"));
             let may: Vec<u64> = blocks[block].iter().map(|(stamp, _)| *stamp).collect();
             let is = may.iter().copied().find(|stamp| content(*stamp) == held);
-            let unknown = may.contains(&ANYTHING) || open && missing == Some(column);
+            let unknown = may.contains(&ANYTHING);
             let Some(is) = is.or(unknown.then_some(ANYTHING)) else { panic!("block {block} holds none of {may:?}") };
             blocks[block] = vec![(is, true)];
         }
@@ -375,7 +398,15 @@ fn scene(seed: u64, requests: u32) -> Scene {
     let levels = [(Level::Mirrored { copies: 2 }, 4), (Level::Parity, 3), (Level::DoubleParity, 5)];
     let (level, disks) = levels[seed as usize % 3];
     let fates = [Fate::None, Fate::Replaced, Fate::FailsAndReplaced, Fate::Fails];
-    Scene { seed, level, disks, requests, fate: fates[(seed / 3) as usize % 4], empties: seed % 5 != 4 }
+    Scene {
+        seed,
+        level,
+        disks,
+        requests,
+        fate: fates[(seed / 3) as usize % 4],
+        empties: seed % 5 != 4,
+        sums: seed % 7 < 3,
+    }
 }
 
 fn tell(scene: &Scene, writes: u64) -> bool {

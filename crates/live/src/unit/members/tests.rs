@@ -2,9 +2,10 @@
 
 use super::*;
 use crate::array::{Lacking, create, inspect};
-use crate::unit::Ram;
+use crate::unit::{Ram, Summed};
 use crate::{Clock, Host, Unwritten};
-use block::{Extent, Place, Verb};
+use block::errno::EIO;
+use block::{Outcome, Place, Verb};
 use load::experiment::IoBackend;
 use sched::array::Level;
 
@@ -49,8 +50,13 @@ struct Slow {
 
 impl Slow {
     fn boxed() -> Box<dyn LiveDevice> {
+        Slow::of(DISK)
+    }
+
+    fn of(blocks: u64) -> Box<dyn LiveDevice> {
         let (socket, _) = std::os::unix::net::UnixStream::pair().expect("sockets");
-        Box::new(Slow { ram: Ram::new(DISK, Unwritten::Zeros), socket: Rc::new(socket.into()), done: VecDeque::new() })
+        let ram = Ram::new(blocks, Unwritten::Zeros);
+        Box::new(Slow { ram, socket: Rc::new(socket.into()), done: VecDeque::new() })
     }
 }
 
@@ -143,4 +149,34 @@ fn a_disk_that_was_lacking_once_is_not_trusted_again_whichever_copy_of_the_notes
         let states: Vec<_> = status.disks.iter().map(|state| state.word()).collect();
         assert_eq!(states, ["sound", "given up", "sound"], "without the copy at {lost}");
     }
+}
+
+/// A disk brings zeros in place of what was written: nobody gets that, and it is repaired.
+#[test]
+fn what_is_not_as_it_was_written_is_not_brought_and_is_to_be_repaired() {
+    let geometry = Geometry::within(Level::Parity, 3, 8, DISK, (crate::array::BEFORE, BEHIND)).expect("a geometry");
+    let summed = |_| Box::new(Summed::new(Slow::of(DISK + 32))) as Box<dyn LiveDevice>;
+    let mut units: Vec<_> = (0..3).map(summed).collect();
+    create(&mut units, geometry).expect("an array");
+    let mut opened: Vec<_> = units.into_iter().map(Ok).collect();
+    let status = inspect(&mut opened, &geometry);
+    assert_eq!(status.admit(&geometry, Lacking::Refused), Ok(()));
+    let members = Members::new(geometry, opened.into_iter().flatten().collect());
+    let mut members = members.noting(ArrayNotes::new(&status));
+    let mut kernel = Asked(Host::new(Clock::new(1.0), IoBackend::Threads).expect("a host"), Vec::new());
+    let (at, tag) = (geometry.on_disk(2, 3, 2), Tag(4 + 2));
+    members.members[1].unit.store(at, &Slice::holding(&[0x5A; 1024])).expect("stored");
+    let read = Command::new(Verb::Read, at, Place::Nowhere);
+    members.issue(Time(1), tag, &read, Some(Slice::new(1024)), &mut kernel).expect("issued");
+    members.on_completion(Time(2), Tag(kernel.1[0]), 1024, &mut kernel).expect("taken");
+    let done = members.next_completion(Time(2)).expect("it came back");
+    assert_eq!((done.tag, done.outcome), (tag, Outcome::Failed(EIO)));
+    assert_eq!(members.next_completion(Time(2)), None);
+    let clients = Clients { outstanding: 1, silent_from: Time(0) };
+    assert!(members.errand_due(clients).is_some_and(|due| due <= Time(3)));
+    let errand = members.next_errand(Time(3), clients).expect("a repair");
+    assert_eq!((errand.op, errand.at), (block::Op::Repair, Extent::new(geometry.block(2, 0, 3).0, 2)));
+    assert_eq!(members.array_json().expect("an array")["spoilt_blocks"], 2);
+    members.end_errand(Time(4), errand.number, Ending::Finished);
+    assert_eq!(members.next_errand(Time(5), clients), None, "once");
 }

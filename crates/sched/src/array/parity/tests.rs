@@ -152,5 +152,8 @@ fn blank() -> Update {
         tries: 0,
         unlike: 0,
         replacements: 0,
+        record: None,
+        changes: 0,
+        number: 0,
     }
 }
