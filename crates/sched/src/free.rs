@@ -42,14 +42,6 @@ const STILL_FIRST: u64 = 64;
 const STILL_LEAST: u64 = 256;
 const STILL_MOST: u64 = 8;
 
-/// The least that is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Least {
-    Unit,
-    /// What of a unit lies on one track.
-    Piece,
-}
-
 /// What is wanted, and how it may be read.
 #[derive(Clone, Debug)]
 pub struct FreePlan {
@@ -170,9 +162,7 @@ impl Free {
             self.still = Span(belief.turn().0 / STILL_FIRST);
         }
         let goal = belief.goal(now, verb, first, job.spot, self.still)?;
-        // A piece of a unit is worth a command where nothing else is found.
-        let best = self.best_before(belief, now, &goal, (most, Least::Unit));
-        let (at, end, found) = best.or_else(|| self.best_before(belief, now, &goal, (most, Least::Piece)))?;
+        let (at, end, found) = self.best_before(belief, now, &goal, most)?;
         self.expected = Some((end, found == Found::Source));
         self.flying = found;
         Some(at)
@@ -184,7 +174,7 @@ impl Free {
         belief: &P,
         now: Time,
         goal: &Goal<P::Spot>,
-        (most, smallest): (u32, Least),
+        most: u32,
     ) -> Option<(Extent, Time, Found)> {
         let arm = belief.arm();
         let source = Lbn(arm.0.saturating_sub(1));
@@ -194,7 +184,7 @@ impl Free {
         let mut look = |on: Lbn, found: Found| {
             let known = best.map_or(0, |(best, ..)| best.blocks);
             let least = if found == Found::Between { known } else { 0 };
-            if let Some((at, across, all)) = self.of_track(belief, now, on, Some(goal), (least, most, smallest)) {
+            if let Some((at, across, all)) = self.of_track(belief, now, on, Some(goal), (least, most)) {
                 let across = across.and_then(|at| Some((at, belief.ending(now, at, Some(goal))?)));
                 let in_time = || across.or_else(|| self.in_time(belief, now, at?, goal));
                 if across.or(at.map(|at| (at, now))).is_some_and(|(at, _)| at.blocks > known)
@@ -264,7 +254,7 @@ impl Free {
         now: Time,
         on: Lbn,
         goal: Option<&Goal<P::Spot>>,
-        (least, most, smallest): (u32, u32, Least),
+        (least, most): (u32, u32),
     ) -> Option<(Option<Extent>, Option<Extent>, u64)> {
         let passing = belief.passing(now, on, goal, self.still)?;
         let most = most.min(passing.longest);
@@ -274,7 +264,7 @@ impl Free {
         }
         let best = best.map(|best| self.cut(self.lead_in(belief.arm(), best, most)));
         let across = self.reach_across(&passing, best, most);
-        let best = self.with_pieces(&passing, best, (most, smallest));
+        let best = self.with_pieces(&passing, best, (least, most));
         if best.is_none() && across.is_none() {
             return None;
         }
@@ -282,14 +272,12 @@ impl Free {
     }
 
     /// A run with the pieces of units at the ends of its track, or such a piece alone.
-    fn with_pieces(&self, passing: &Passing, run: Option<Extent>, (most, smallest): (u32, Least)) -> Option<Extent> {
+    fn with_pieces(&self, passing: &Passing, run: Option<Extent>, (least, most): (u32, u32)) -> Option<Extent> {
         let wanted = &self.plan.wanted;
         if !self.suspects.is_empty() || self.requests.len() > 0 {
             return run;
         }
-        let Some(run) = run else {
-            return if smallest == Least::Piece { self.pieces.find(wanted, passing) } else { None };
-        };
+        let Some(run) = run else { return if least == 0 { self.pieces.find(wanted, passing) } else { None } };
         Some(self.pieces.extend(wanted, passing, run)).filter(|all| all.blocks <= most).or(Some(run))
     }
 
