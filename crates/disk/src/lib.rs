@@ -23,8 +23,8 @@ mod write;
 
 pub use delivery::Delivery;
 pub use layout::{
-    Child, Elsewhere, EntryPlan, Layout, LayoutPlan, ListPlan, ListZone, Order, Parity, SectorRun, Sparing, Spot,
-    Track, TrackPlan, TreePlan, ZonePlan,
+    Beneath, Child, Elsewhere, EntryPlan, Layout, LayoutPlan, ListPlan, ListZone, Order, Parity, SectorRun, Sparing,
+    Spot, Track, TrackPlan, TreePlan, ZonePlan,
 };
 pub use mechanics::{Access, Mechanics, Passage, Piece, Progress, Stroke, Switches};
 pub use other::Other;

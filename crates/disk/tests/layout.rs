@@ -24,7 +24,7 @@ fn agrees(plan: &LayoutPlan) -> Result<(), TestCaseError> {
             prop_assert_eq!(got, expected, "block {} of {:?}", lbn, sector);
             prop_assert!(plans::apart(spot.angle, sector.angle) < 1e-9, "{sector:?}: {}", spot.angle);
             for n in [1, layout.heads() - 1, layout.heads()] {
-                let Some(first) = layout.beneath(Lbn(lbn), n) else { continue };
+                let Some(first) = layout.beneath(Lbn(lbn)).and_then(|it| it.first_block(n)) else { continue };
                 let there = layout.locate(first);
                 let expected = (spot.track.cylinder, (spot.track.head + n) % layout.heads(), 0);
                 prop_assert_eq!((there.track.cylinder, there.track.head, there.sector), expected, "{} heads on", n);
@@ -258,9 +258,9 @@ fn the_tracks_beneath_one_are_found_on_drives_of_every_order() {
         let places = (0..1000).map(|i| Lbn(layout.blocks() / 1000 * i));
         let found = places.filter(|lbn| {
             let spot = layout.locate(*lbn);
-            layout.beneath(*lbn, 1).map(|first| layout.locate(first).track).is_some_and(|there| {
-                (there.cylinder, there.head) == (spot.track.cylinder, (spot.track.head + 1) % layout.heads())
-            })
+            layout.beneath(*lbn).and_then(|it| it.first_block(1)).map(|first| layout.locate(first).track).is_some_and(
+                |there| (there.cylinder, there.head) == (spot.track.cylinder, (spot.track.head + 1) % layout.heads()),
+            )
         });
         assert!(found.count() >= 990, "{model}");
     }

@@ -7,6 +7,9 @@
 //!
 //! **Idle time** begins when no request has come for a while, and is used in commands so short that the drive streams.
 
+mod pieces;
+
+use self::pieces::Pieces;
 use crate::bills::Cause;
 use crate::event::{Action, Found};
 use crate::predict::{Goal, Passing, Predictor};
@@ -21,10 +24,10 @@ use std::collections::VecDeque;
 /// in tracks.
 const LOOKS: u32 = 12;
 const BESIDE: u64 = 64;
+/// How far on, where something was found already.
+const NEAR: u64 = 8;
 /// Heads of a drive that are looked at at most.
 const HEADS: u32 = 64;
-/// Runs of wanted blocks of a track that are looked at at most.
-const RUNS: usize = 4;
 /// A read that turns out too long for its goal is tried so often with an eighth less.
 const SHORTER: u32 = 3;
 
@@ -71,6 +74,9 @@ pub(crate) struct Free {
     /// How much sooner than need be the arm has to be where it need not move: found by halves and doubles.
     still: Span,
     punctuality: Punctuality,
+    pieces: Pieces,
+    /// Kept for its memory: units of which the last piece was read.
+    whole: Vec<Extent>,
     /// Requests whose blocks are wanted.
     pub(crate) requests: Whenever,
     /// Whether a command for wanted blocks is in flight.
@@ -91,6 +97,8 @@ impl Free {
             expected: None,
             still: Span::ZERO,
             punctuality: Punctuality::default(),
+            pieces: Pieces::default(),
+            whole: Vec::new(),
             requests: Whenever::default(),
             is_flying: false,
             suspects: VecDeque::new(),
@@ -106,11 +114,13 @@ impl Free {
 
     /// Adds blocks to what is wanted, for a read that may come back whenever.
     pub(crate) fn want(&mut self, at: Extent) {
+        self.pieces.forget(&self.plan.wanted, at);
         self.plan.wanted.want(at.start, at.end());
     }
 
     /// These blocks are wanted no more.
     pub(crate) fn forget(&mut self, at: Extent) {
+        self.pieces.forget(&self.plan.wanted, at);
         self.plan.wanted.remove_read(at);
     }
 
@@ -168,71 +178,107 @@ impl Free {
     ) -> Option<(Extent, Time, Found)> {
         let arm = belief.arm();
         let source = Lbn(arm.0.saturating_sub(1));
+        let unit = u64::from(self.plan.wanted.unit());
+        let elsewhere = goal.elsewhere / unit * unit;
         let mut best: Option<(Extent, Time, Found)> = None;
         let mut look = |on: Lbn, found: Found| {
-            let (at, across, all) = self.of_track(belief, now, on, Some(goal), most)?;
             let known = best.map_or(0, |(best, ..)| best.blocks);
-            let across = across.and_then(|at| Some((at, belief.ending(now, at, Some(goal))?)));
-            let in_time = || across.or_else(|| self.in_time(belief, now, at?, goal));
-            if across.or(at.map(|at| (at, now))).is_some_and(|(at, _)| at.blocks > known)
-                && let Some((at, end)) = in_time().filter(|(at, _)| at.blocks > known)
-            {
-                best = Some((at, end, found));
-            }
-            // What is nearly all that there is time for need not be bettered.
-            best.filter(|(best, ..)| u64::from(best.blocks) * 4 >= all * 3).map(|_| ())
-        };
-        let mut enough = look(source, Found::Source).or_else(|| look(goal.at.start, Found::Destination));
-        let (track, wanted) = (belief.track_blocks(goal.spot), &self.plan.wanted);
-        // To another head is the shortest way there is.
-        let mut beneath = (1..HEADS).flat_map(|n| [(goal.at.start, n), (source, n)]);
-        let mut left = LOOKS;
-        while let (None, true, Some((end, n))) = (enough, goal.is_roomy && left > 0, beneath.next()) {
-            let Some(on) = belief.beneath(end, n) else { break };
-            if wanted.first_in(on, Lbn(on.0 + track), 1).is_some() {
-                (enough, left) = (look(on, Found::Between), left - 1);
-            }
-        }
-        if enough.is_none() && goal.is_roomy {
-            let ends = [goal.at.start.0, source.0];
-            let mut others = Others::new(&self.plan.wanted, ends, belief.track_blocks(goal.spot));
-            for _ in 0..LOOKS {
-                let Some(on) = others.next(&self.plan.wanted) else { break };
-                if look(on, Found::Between).is_some() {
-                    break;
+            let least = if found == Found::Between { known } else { 0 };
+            if let Some((at, across, all)) = self.of_track(belief, now, on, Some(goal), (least, most)) {
+                let across = across.and_then(|at| Some((at, belief.ending(now, at, Some(goal))?)));
+                let in_time = || across.or_else(|| self.in_time(belief, now, at?, goal));
+                if across.or(at.map(|at| (at, now))).is_some_and(|(at, _)| at.blocks > known)
+                    && let Some((at, end)) = in_time().filter(|(at, _)| at.blocks > known)
+                {
+                    best = Some((at, end, found));
+                }
+                // What is nearly all that there is time for need not be bettered.
+                if best.is_some_and(|(best, ..)| u64::from(best.blocks) * 4 >= all * 3) {
+                    return None;
                 }
             }
-        }
+            let known = best.map_or(0, |(best, ..)| best.blocks);
+            (found == Found::Source || u64::from(known) * 4 < elsewhere * 3).then_some(known)
+        };
+        let _ = look(source, Found::Source).and_then(|_| look(goal.at.start, Found::Destination)).and_then(|known| {
+            self.look_elsewhere(belief, [goal.at.start, source], belief.track_blocks(goal.spot), known, |on| {
+                look(on, Found::Between)
+            })
+        });
         best
     }
 
-    /// The longest run of wanted blocks that pass on a track while the arm can be there; the same with a last unit that lies across the
-    /// end of the track, or that unit alone; and how many blocks could pass.
+    /// Has each track looked at on which more than what is known may be had by the time of a goal, until that is enough: `look` tells
+    /// what is known then, in blocks, or nothing.
+    fn look_elsewhere<P: Predictor>(
+        &self,
+        belief: &P,
+        ends: [Lbn; 2],
+        track: u64,
+        known: u32,
+        mut look: impl FnMut(Lbn) -> Option<u32>,
+    ) -> Option<()> {
+        let (wanted, unit, mut known) = (&self.plan.wanted, u64::from(self.plan.wanted.unit()), known);
+        // To another head is the shortest way there is.
+        let mut left = LOOKS;
+        let mut beneath = ends.map(|end| belief.beneath(end));
+        for n in 1..HEADS {
+            for tracks in &mut beneath {
+                let Some(on) = tracks.and_then(|it| it.first_block(n)).filter(|_| left > 0) else {
+                    *tracks = None;
+                    continue;
+                };
+                let beyond = wanted.first_beyond(on, Lbn(on.0 + track + unit), known);
+                // Where nothing is known yet, tracks of which nothing is wanted do not count.
+                left -= u32::from(known > 0 || beyond.is_some());
+                if beyond.is_some() {
+                    known = look(on)?;
+                }
+            }
+            if beneath == [None, None] {
+                break;
+            }
+        }
+        let mut others = Others::new(wanted, ends.map(|end| end.0), track);
+        for _ in 0..LOOKS {
+            known = look(self.pieces.where_left(wanted, others.next(wanted, known)?))?;
+        }
+        Some(())
+    }
+
+    /// The longest run of more than `least` wanted blocks that pass on a track while the arm can be there; the same with a last unit that
+    /// lies across the end of the track, or that unit alone; and how many blocks could pass.
     fn of_track<P: Predictor>(
         &self,
         belief: &P,
         now: Time,
         on: Lbn,
         goal: Option<&Goal<P::Spot>>,
-        most: u32,
+        (least, most): (u32, u32),
     ) -> Option<(Option<Extent>, Option<Extent>, u64)> {
         let passing = belief.passing(now, on, goal, self.still)?;
         let most = most.min(passing.longest);
         let mut best: Option<Extent> = None;
         for (from, until) in passing.ranges {
-            let mut from = from;
-            for _ in 0..RUNS {
-                let Some(run) = self.plan.wanted.first_in(from, until, most) else { break };
-                best = best.filter(|best| best.blocks >= run.blocks).or(Some(run));
-                from = run.end();
-            }
+            best = self.plan.wanted.longest_in(from, until, most, best.map_or(least, |best| best.blocks)).or(best);
         }
         let best = best.map(|best| self.cut(self.lead_in(belief.arm(), best, most)));
         let across = self.reach_across(&passing, best, most);
+        let best = self.with_pieces(&passing, best, (least, most));
         if best.is_none() && across.is_none() {
             return None;
         }
         Some((best, across, passing.blocks.min(u64::from(most))))
+    }
+
+    /// A run with the pieces of units at the ends of its track, or such a piece alone.
+    fn with_pieces(&self, passing: &Passing, run: Option<Extent>, (least, most): (u32, u32)) -> Option<Extent> {
+        let wanted = &self.plan.wanted;
+        if !self.suspects.is_empty() || self.requests.len() > 0 {
+            return run;
+        }
+        let Some(run) = run else { return if least == 0 { self.pieces.find(wanted, passing) } else { None } };
+        Some(self.pieces.extend(wanted, passing, run)).filter(|all| all.blocks <= most).or(Some(run))
     }
 
     /// A run, or nothing, with the unit behind it that lies across the end of the track, where that passes and is wanted.
@@ -278,7 +324,10 @@ impl Free {
             if let Some(end) = belief.ending(now, at, Some(goal)) {
                 return Some((at, end));
             }
-            at.blocks = (at.blocks - at.blocks / 8).saturating_sub(unit) / unit * unit;
+            // By whole units, wherever it begins.
+            let less = u64::from((at.blocks - at.blocks / 8).saturating_sub(unit));
+            let end = (at.start.0 + less) / u64::from(unit) * u64::from(unit);
+            at.blocks = end.saturating_sub(at.start.0) as u32;
             if at.blocks == 0 {
                 return None;
             }
@@ -286,9 +335,9 @@ impl Free {
         None
     }
 
-    /// What is suspected to be unreadable is read unit by unit.
+    /// What is suspected to be unreadable is read unit by unit, and what was read in part is not read again.
     fn cut(&self, at: Extent) -> Extent {
-        let at = self.requests.clip(at);
+        let at = self.pieces.clip(&self.plan.wanted, self.requests.clip(at));
         let meets = |it: &Extent| it.start < at.end() && at.start < it.end();
         match self.suspects.iter().find(|it| meets(it)) {
             Some(_) => Extent { blocks: at.blocks.min(self.plan.wanted.unit()), ..at },
@@ -395,7 +444,11 @@ impl Free {
             Outcome::Failed(_) if self.gives_up(at) => Found::Unreadable,
             Outcome::Failed(_) => return,
         };
+        let mut whole = std::mem::take(&mut self.whole);
+        self.pieces.add(&self.plan.wanted, at, &mut whole);
         self.plan.wanted.remove_read(at);
+        whole.drain(..).for_each(|unit| self.plan.wanted.remove_read(unit));
+        self.whole = whole;
         out.push(Action::HandOn(at, found));
         let wanted = &self.plan.wanted;
         self.failed.retain(|(unit, _)| *unit != at.start);
@@ -436,15 +489,17 @@ impl Others {
         Others { searches, turn: 0, track }
     }
 
-    /// A block that is wanted, on a track that was not looked at yet.
-    fn next(&mut self, wanted: &Wanted) -> Option<Lbn> {
+    /// Where more than so many blocks that follow one another are wanted, on a track that was not looked at yet.
+    fn next(&mut self, wanted: &Wanted, least: u32) -> Option<Lbn> {
         for _ in 0..self.searches.len() {
             let (from, until) = &mut self.searches[self.turn];
             self.turn = (self.turn + 1) % 6;
+            // For something better than what is known nobody goes far.
+            let reach = if least == 0 { u64::MAX } else { NEAR * self.track };
             let found = if *from < *until {
-                wanted.first_in(Lbn(*from), Lbn(*until), 1).map(|run| run.start)
+                wanted.first_beyond(Lbn(*from), Lbn((*until).min(from.saturating_add(reach))), least)
             } else {
-                wanted.last_in(Lbn(*until), Lbn(*from))
+                wanted.last_beyond(Lbn((*until).max(from.saturating_sub(reach))), Lbn(*from), least)
             };
             let Some(found) = found else {
                 *from = *until;

@@ -21,8 +21,10 @@
 //! no more than twice the usual time gave a reader at depth 1 a third of its share.
 
 mod entry;
+mod length;
 
 use self::entry::TurnEntry;
+use self::length::Waiters;
 use crate::bills::{Bill, Cause};
 use crate::shares::{Claim, NodeId, Shares};
 use block::{Lbn, Span, Time};
@@ -31,14 +33,6 @@ use block::{Lbn, Span, Time};
 const SLICES: u64 = 20;
 /// How many times as long a slice is of a class that has writes in the device's buffer.
 const WRITING: u64 = 4;
-/// A slice for a floor that is owed is this part of another, as it begins where the way there is short; where floors leave so little of
-/// the arm, or less, it is as long, since the ways are made in what they leave.
-const OWED: f64 = 3.0;
-const SCARCE: f64 = 0.05;
-/// With so much more left it is as short as that.
-const AMPLE: f64 = 0.1;
-/// It is no shorter than this, where others are not: the way is to be worth it.
-const SHORTEST: Span = Span(80_000_000);
 /// The longest that a class is waited for, and how many times what it takes to come back that must be.
 const LONGEST_WAIT: Span = Span(2_000_000);
 const WAITS: u64 = 2;
@@ -114,6 +108,8 @@ struct Turn {
     /// Whether nothing was billed for it yet.
     first: bool,
     used: Span,
+    /// How much of that was the way there.
+    way: Span,
 }
 
 /// Whose turn it is.
@@ -143,6 +139,7 @@ pub(crate) struct Turns {
     /// Where the last transfer of each class ended, and when a turn for a floor begins.
     places: Vec<Option<Lbn>>,
     entry: TurnEntry,
+    waiters: Waiters,
     now: Time,
     /// Who is waited for, and until when.
     awaited: Option<(u8, Time)>,
@@ -177,6 +174,7 @@ impl Turns {
             brief: Span::ZERO,
             places: Vec::new(),
             entry: TurnEntry::default(),
+            waiters: Waiters::default(),
             now,
             awaited,
             wake,
@@ -364,13 +362,6 @@ impl Turns {
         turn.used < self.slice(turn) && may
     }
 
-    /// How long a turn for a floor lasts.
-    fn owed_slice(&self, class: u8) -> Span {
-        let ample = ((1.0 - self.blank.sum_floors() - SCARCE) / AMPLE).clamp(0.0, 1.0);
-        let slice = self.rules.slice(class);
-        Span((slice.0 as f64 / (1.0 + (OWED - 1.0) * ample)) as u64).max(SHORTEST.min(slice))
-    }
-
     /// How long a turn lasts. What is owed to a floor keeps others waiting for no longer than need be.
     fn slice(&self, turn: &Turn) -> Span {
         let class = usize::from(turn.class);
@@ -445,8 +436,12 @@ impl Turns {
             (self.ranks[at].rank, self.leaves.iter().position(|known| *known == leaf).unwrap_or(0) as u8);
         self.outbids += u64::from(owed && at > top);
         let same = self.turn.filter(|turn| !owed && (turn.rank, turn.class) == (rank, class));
-        let used = same.filter(|turn| turn.used < self.slice(turn)).map(|turn| turn.used);
-        self.turn = Some(Turn { rank, class, owed, first: used.is_none(), used: used.unwrap_or(Span::ZERO) });
+        let same = same.filter(|turn| turn.used < self.slice(turn));
+        if let Some(over) = self.turn.filter(|_| same.is_none()) {
+            self.note_turn(over);
+        }
+        let (used, way) = same.map_or((Span::ZERO, Span::ZERO), |turn| (turn.used, turn.way));
+        self.turn = Some(Turn { rank, class, owed, first: same.is_none(), used, way });
         (rank, class)
     }
 
@@ -462,11 +457,14 @@ impl Turns {
         state.inside = state.inside.saturating_sub(1);
         state.left = (state.inside == 0 && state.waiting == 0).then_some(now);
         state.missed = false;
+        self.waiters.note_end(class);
     }
 
     /// Whether nobody of a higher rank interrupts a request of a class now: it has its turn for a floor that is owed.
     pub(crate) fn shields(&self, class: u8) -> bool {
-        self.turn.is_some_and(|turn| turn.owed && turn.class == class && turn.used < self.rules.slice(class))
+        self.turn.is_some_and(|turn| {
+            turn.owed && turn.class == class && turn.used < self.slice(&turn).max(self.rules.slice(class))
+        })
     }
 
     /// A class has had the arm for so long.
@@ -485,6 +483,7 @@ impl Turns {
             turn.used += span;
             if turn.first && turn.owed {
                 useful = span.less(way);
+                turn.way += way.min(span);
             }
             // Only who has waited all the while is still on the way.
             turn.first &= way == span;

@@ -1,8 +1,8 @@
 //! A set of blocks that are wanted in any order: what a scan, a scrub, a rebuild or a backup still has to read.
 //!
 //! Blocks are wanted in units, the least that is worth a read. A group of units is all wanted, none of it, or a bitmap, so
-//! that a whole drive costs nothing to ask for, and never more than a bit a unit; finding the next unit looks at
-//! whole groups and words.
+//! that a whole drive costs nothing to ask for, and never more than a bit a unit; finding the next unit, or
+//! the next run of so many, looks at whole groups and words.
 
 use block::{Extent, Lbn};
 
@@ -10,6 +10,10 @@ use block::{Extent, Lbn};
 const GROUP: u64 = 1 << 15;
 /// Words in the bitmap of a group.
 const WORDS: usize = (GROUP / 64) as usize;
+/// Units of the longest run that is looked for in two words at once.
+const FOLD: u64 = 64;
+/// Words of a part of a group of which it is known how long its runs are.
+const CHUNK: u64 = 64;
 
 /// How a unit stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +40,8 @@ pub struct Wanted {
     /// Units that are wanted, in all and by group.
     left: u64,
     counts: Vec<u16>,
+    /// For each [`CHUNK`] of units, no run that begins in it is longer than so many units, or than those that are told from longer ones.
+    longest: Vec<u8>,
     /// A bit for each group of which anything is wanted, so that what is done costs nothing to pass over.
     some: Vec<u64>,
 }
@@ -46,7 +52,8 @@ impl Wanted {
     pub fn nothing(blocks: u64, unit: u32) -> Wanted {
         let groups = blocks.div_ceil(u64::from(unit)).div_ceil(GROUP) as usize;
         let some = vec![0; groups.div_ceil(64)];
-        Wanted { blocks, unit, groups: vec![Group::Nothing; groups], left: 0, counts: vec![0; groups], some }
+        let longest = vec![0; groups * WORDS / CHUNK as usize];
+        Wanted { blocks, unit, groups: vec![Group::Nothing; groups], left: 0, counts: vec![0; groups], longest, some }
     }
 
     /// Whether nothing is wanted.
@@ -77,19 +84,46 @@ impl Wanted {
     #[must_use]
     pub fn memory(&self) -> usize {
         let bitmaps = self.groups.iter().filter(|group| matches!(group, Group::Some(_))).count();
-        bitmaps * WORDS * 8 + self.groups.len() * (size_of::<Group>() + 2) + self.some.len() * 8
+        bitmaps * WORDS * 8 + self.groups.len() * (size_of::<Group>() + 2) + self.some.len() * 8 + self.longest.len()
     }
 
     /// Wants each unit of which a block lies in the extent. The caller guarantees that it lies on the device.
     pub fn want(&mut self, from: Lbn, until: Lbn) {
         let unit = u64::from(self.unit);
-        self.set(from.0 / unit, until.0.div_ceil(unit), UnitState::Wanted);
+        let (first, end) = (from.0 / unit, until.0.div_ceil(unit));
+        self.set(first, end, UnitState::Wanted);
+        self.lengthen(first, end);
+    }
+
+    /// Units from one up to another are wanted: they may make runs longer that begin before them.
+    fn lengthen(&mut self, first: u64, end: u64) {
+        let all = self.blocks.div_ceil(u64::from(self.unit));
+        let low = first.saturating_sub(FOLD);
+        let begin = self.last_read(low, first).map_or(low, |read| read + 1);
+        let (from, high) = (end.min(all), (end + FOLD).min(all));
+        let length = self.find(from, high, UnitState::Read).unwrap_or(high) - begin;
+        let chunks = (begin / 64 / CHUNK) as usize..=(end.max(1) - 1).min(all - 1) as usize / (64 * CHUNK) as usize;
+        self.longest[chunks].iter_mut().for_each(|known| *known = (*known).max(length.min(FOLD) as u8));
+    }
+
+    /// Units from one up to another are wanted no more: where there is no run any more as long as the longest was, it is shorter.
+    fn shorten(&mut self, first: u64, end: u64) {
+        let all = self.blocks.div_ceil(u64::from(self.unit));
+        for chunk in first / 64 / CHUNK..end.div_ceil(64 * CHUNK) {
+            let from = chunk * 64 * CHUNK;
+            let known = u64::from(self.longest[chunk as usize]);
+            let until = (from + 64 * CHUNK + known).saturating_sub(1).min(all);
+            if known > 0 && self.first_run(from, until, known).is_none() {
+                self.longest[chunk as usize] -= 1;
+            }
+        }
     }
 
     /// What of an extent was read is wanted no more: the units that lie in it whole.
     pub fn remove_read(&mut self, at: Extent) {
         let (first, end) = self.whole(at.start.0, at.end().0);
         self.set(first, end, UnitState::Read);
+        self.shorten(first, end);
     }
 
     /// The first run of wanted units that lie whole in `from..until`, of at most so many blocks or one unit.
@@ -99,33 +133,54 @@ impl Wanted {
         let begin = self.find(first, end, UnitState::Wanted)?;
         let most = begin + u64::from((most / self.unit).max(1));
         let end = self.find(begin, end.min(most), UnitState::Read).unwrap_or(end.min(most));
-        let start = begin * u64::from(self.unit);
-        let blocks = (end * u64::from(self.unit)).min(self.blocks) - start;
-        Some(Extent { start: Lbn(start), blocks: blocks as u32 })
+        Some(self.extent(begin, end))
     }
 
-    /// The start of the last unit that is wanted of those that lie whole in `from..until`.
+    /// The first of the longest runs of wanted units that lie whole in `from..until`, of at most `most` blocks or one unit, if it is
+    /// longer than `least` blocks.
     #[must_use]
-    pub fn last_in(&self, from: Lbn, until: Lbn) -> Option<Lbn> {
-        let (first, mut end) = self.whole(from.0, until.0);
-        while end > first {
-            let group = ((end - 1) / GROUP) as usize;
-            let base = group as u64 * GROUP;
-            let low = first.saturating_sub(base);
-            let found = match &self.groups[group] {
-                Group::Nothing => {
-                    end = (self.group_before(group, (first / GROUP) as usize)? as u64 + 1) * GROUP;
-                    continue;
-                }
-                Group::All => Some(end - 1 - base),
-                Group::Some(bits) => last_bit(bits, low, end - base),
-            };
-            if let Some(found) = found {
-                return Some(Lbn((base + found) * u64::from(self.unit)));
+    pub fn longest_in(&self, from: Lbn, until: Lbn, most: u32, least: u32) -> Option<Extent> {
+        let (first, end) = self.whole(from.0, until.0);
+        let most = u64::from((most / self.unit).max(1));
+        let (mut at, mut more, mut best) = (first, u64::from(least / self.unit) + 1, None);
+        while more <= most
+            && let Some(begin) = self.first_run(at, end, more.min(FOLD))
+        {
+            at = self.find(begin, end.min(begin + most), UnitState::Read).unwrap_or(end.min(begin + most));
+            if at - begin >= more {
+                (best, more) = (Some((begin, at)), at - begin + 1);
             }
-            end = base;
         }
-        None
+        best.map(|(begin, end)| self.extent(begin, end))
+    }
+
+    /// Where a run of more than `least` wanted blocks begins, of those that lie whole in `from..until`: the first. Of long ones it is
+    /// enough that [`FOLD`] units are wanted.
+    #[must_use]
+    pub fn first_beyond(&self, from: Lbn, until: Lbn, least: u32) -> Option<Lbn> {
+        let (first, end) = self.whole(from.0, until.0);
+        let begin = self.first_run(first, end, self.beyond(least))?;
+        Some(Lbn(begin * u64::from(self.unit)))
+    }
+
+    /// The same, but the last.
+    #[must_use]
+    pub fn last_beyond(&self, from: Lbn, until: Lbn, least: u32) -> Option<Lbn> {
+        let (first, end) = self.whole(from.0, until.0);
+        let begin = self.last_run(first, end, self.beyond(least))?;
+        Some(Lbn(begin * u64::from(self.unit)))
+    }
+
+    /// Units of a run that is longer than so many blocks, or as many as are told from longer ones.
+    fn beyond(&self, least: u32) -> u64 {
+        (u64::from(least / self.unit) + 1).min(FOLD)
+    }
+
+    /// The blocks of units from one up to another.
+    fn extent(&self, begin: u64, end: u64) -> Extent {
+        let start = begin * u64::from(self.unit);
+        let blocks = (end * u64::from(self.unit)).min(self.blocks) - start;
+        Extent { start: Lbn(start), blocks: blocks as u32 }
     }
 
     /// Each run of wanted units, in order: what a checkpoint holds.
@@ -225,6 +280,89 @@ impl Wanted {
 }
 
 impl Wanted {
+    /// Where the first run of so many units, at most [`FOLD`], that lie in `from..end` begins.
+    fn first_run(&self, from: u64, end: u64, units: u64) -> Option<u64> {
+        let last = end.checked_sub(units).filter(|last| *last >= from)? / 64;
+        let mut word = from / 64;
+        while word <= last {
+            if let Group::Nothing = self.groups[(word / WORDS as u64) as usize] {
+                let until = (last / WORDS as u64) as usize + 1;
+                word = self.next_group((word / WORDS as u64) as usize, until)? as u64 * WORDS as u64;
+                continue;
+            }
+            if u64::from(self.longest[(word / CHUNK) as usize]) < units {
+                word = (word / CHUNK + 1) * CHUNK;
+                continue;
+            }
+            let runs = self.runs_from(word, (from, end), units);
+            if runs != 0 {
+                return Some(word * 64 + u64::from(runs.trailing_zeros()));
+            }
+            word += 1;
+        }
+        None
+    }
+
+    /// Where the last such run begins.
+    fn last_run(&self, from: u64, end: u64, units: u64) -> Option<u64> {
+        let first = from / 64;
+        let mut word = end.checked_sub(units).filter(|last| *last >= from)? / 64;
+        loop {
+            let group = (word / WORDS as u64) as usize;
+            if let Group::Nothing = self.groups[group] {
+                let before = self.group_before(group, (first / WORDS as u64) as usize)?;
+                word = before as u64 * WORDS as u64 + WORDS as u64 - 1;
+            }
+            if word < first {
+                return None;
+            }
+            if u64::from(self.longest[(word / CHUNK) as usize]) < units {
+                word = (word / CHUNK * CHUNK).checked_sub(1)?;
+                continue;
+            }
+            let runs = self.runs_from(word, (from, end), units);
+            if runs != 0 {
+                return Some(word * 64 + 63 - u64::from(runs.leading_zeros()));
+            }
+            word = word.checked_sub(1)?;
+        }
+    }
+
+    /// The last unit in `from..end` that is not wanted.
+    fn last_read(&self, from: u64, end: u64) -> Option<u64> {
+        (from / 64..end.div_ceil(64)).rev().find_map(|word| {
+            let here = !self.word(word) & mask(word, from, end);
+            (here != 0).then(|| word * 64 + 63 - u64::from(here.leading_zeros()))
+        })
+    }
+
+    /// A bit for each unit of a word from which on so many units are wanted, at most [`FOLD`], all in `from..end`.
+    fn runs_from(&self, word: u64, (from, end): (u64, u64), units: u64) -> u64 {
+        let mut runs = u128::from(self.word(word) & mask(word, from, end));
+        if runs == 0 {
+            return 0;
+        }
+        if units > 1 && (word + 1) * 64 < end {
+            runs |= u128::from(self.word(word + 1) & mask(word + 1, from, end)) << 64;
+        }
+        let mut folded = 1;
+        while folded < units {
+            let by = folded.min(units - folded);
+            runs &= runs >> by;
+            folded += by;
+        }
+        runs as u64
+    }
+
+    /// Which of the 64 units of a word are wanted; those past the last unit may seem so.
+    fn word(&self, word: u64) -> u64 {
+        match &self.groups[(word / WORDS as u64) as usize] {
+            Group::Nothing => 0,
+            Group::All => u64::MAX,
+            Group::Some(bits) => bits[(word % WORDS as u64) as usize],
+        }
+    }
+
     /// The first group after one, and before another, of which anything is wanted. One after that may be found as well.
     fn next_group(&self, group: usize, until: usize) -> Option<usize> {
         let first = (group + 1) / 64;
@@ -285,15 +423,6 @@ fn find_bit(bits: &[u64; WORDS], from: u64, until: u64, so: UnitState) -> Option
     })
 }
 
-/// The last bit in `from..until` that is set.
-fn last_bit(bits: &[u64; WORDS], from: u64, until: u64) -> Option<u64> {
-    let words = from / 64..until.div_ceil(64);
-    words.into_iter().rev().find_map(|word| {
-        let here = bits[word as usize] & mask(word, from, until);
-        (here != 0).then(|| word * 64 + 63 - u64::from(here.leading_zeros()))
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -304,6 +433,7 @@ mod tests {
         Want(u64, u64),
         Got(u64, u32),
         First(u64, u64, u32),
+        Longest(u64, u64, u32, u32),
     }
 
     fn step(blocks: u64) -> impl Strategy<Value = Step> {
@@ -313,7 +443,13 @@ mod tests {
         prop_oneof![
             (at(), span.clone()).prop_map(move |(at, span)| Step::Want(at, (at + span).min(blocks))),
             (at(), span.clone()).prop_map(move |(at, span)| Step::Got(at, span.min(blocks - at) as u32)),
-            (at(), span, 1..400u32).prop_map(move |(at, span, most)| Step::First(at, (at + span).min(blocks), most)),
+            (at(), span.clone(), 1..400u32).prop_map(move |(at, span, most)| Step::First(
+                at,
+                (at + span).min(blocks),
+                most
+            )),
+            (at(), span, 1..2000u32, prop_oneof![Just(0), 0..900u32])
+                .prop_map(move |(at, span, most, least)| Step::Longest(at, (at + span).min(blocks), most, least)),
         ]
     }
 
@@ -353,7 +489,27 @@ mod tests {
                         });
                         prop_assert_eq!(wanted.first_in(Lbn(from), Lbn(until), most), run);
                         let last = (0..units).rfind(|i| plain[*i as usize] && inside(i));
-                        prop_assert_eq!(wanted.last_in(Lbn(from), Lbn(until)), last.map(|last| Lbn(bounds(last).0)));
+                        prop_assert_eq!(wanted.last_beyond(Lbn(from), Lbn(until), 0), last.map(|last| Lbn(bounds(last).0)));
+                    }
+                    Step::Longest(from, until, most, least) => {
+                        let inside = |i: u64| i < units && plain[i as usize] && bounds(i).0 >= from && bounds(i).1 <= until;
+                        let (unit_of, most) = (u64::from(unit), u64::from((most / unit).max(1)));
+                        // How many wanted units there are from each on.
+                        let mut lengths = vec![0u64; units as usize + 1];
+                        (0..units).rev().for_each(|i| lengths[i as usize] = if inside(i) { lengths[i as usize + 1] + 1 } else { 0 });
+                        let long = |i: &u64| lengths[*i as usize] * unit_of > u64::from(least);
+                        let longest = (0..units).map(|i| lengths[i as usize].min(most)).max().unwrap_or(0);
+                        let first = (0..units).find(|i| longest > u64::from(least) / unit_of && lengths[*i as usize].min(most) == longest);
+                        // What is cut at the most begins where the run does, or goes on.
+                        let run = first.map(|first| Extent {
+                            start: Lbn(bounds(first).0),
+                            blocks: (bounds(first + longest - 1).1 - bounds(first).0) as u32,
+                        });
+                        prop_assert_eq!(wanted.longest_in(Lbn(from), Lbn(until), most as u32 * unit, least), run);
+                        let folded = |i: &u64| long(i) || lengths[*i as usize] >= FOLD;
+                        let begins = [(0..units).find(folded), (0..units).rfind(folded)].map(|it| it.map(|it| Lbn(bounds(it).0)));
+                        let (from, until) = (Lbn(from), Lbn(until));
+                        prop_assert_eq!([wanted.first_beyond(from, until, least), wanted.last_beyond(from, until, least)], begins);
                     }
                 }
                 prop_assert_eq!(wanted.units_left(), plain.iter().filter(|it| **it).count() as u64);
@@ -363,6 +519,26 @@ mod tests {
             wanted.runs().for_each(|(from, until)| again.want(from, until));
             prop_assert_eq!(&again.groups, &wanted.groups);
             prop_assert_eq!(again.units_left(), wanted.units_left());
+        }
+    }
+
+    #[test]
+    fn a_run_that_grew_unit_by_unit_is_found_and_so_is_what_is_left_of_it() {
+        // Over the end of a part of a group of which it is known how long its runs are.
+        let (from, units) = (64 * CHUNK - 60, 90);
+        let orders: [fn(u64) -> u64; 3] = [|i| i, |i| 89 - i, |i| i * 7 % 90];
+        for order in orders {
+            let mut wanted = Wanted::nothing(8 * GROUP, 8);
+            (0..units).map(order).for_each(|i| wanted.want(Lbn((from + i) * 8), Lbn((from + i) * 8 + 1)));
+            for least in 0..units {
+                let run = wanted.longest_in(Lbn(0), Lbn(8 * GROUP), 1000, 8 * least as u32);
+                assert_eq!(run, Some(Extent::new(from * 8, units as u32 * 8)), "{least}");
+            }
+            for read in (1..units).step_by(2) {
+                wanted.remove_read(Extent::new((from + read) * 8, 8));
+                let left = wanted.longest_in(Lbn(0), Lbn(8 * GROUP), 1000, 0).map(|run| run.blocks);
+                assert_eq!(left, Some(8 * (units - 1 - read).max(1) as u32), "{read}");
+            }
         }
     }
 
@@ -379,7 +555,7 @@ mod tests {
                 let until = until.min(1000 * group);
                 let inside = || places.iter().filter(|at| (from..until.saturating_sub(7)).contains(at));
                 let first = wanted.first_in(Lbn(from), Lbn(until), 8).map(|run| run.start.0);
-                let last = wanted.last_in(Lbn(from), Lbn(until)).map(|last| last.0);
+                let last = wanted.last_beyond(Lbn(from), Lbn(until), 0).map(|last| last.0);
                 assert_eq!((first, last), (inside().next().copied(), inside().next_back().copied()), "{from}..{until}");
             }
         }

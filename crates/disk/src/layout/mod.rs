@@ -21,6 +21,7 @@ pub use plan::{LayoutPlan, Order, Parity, Sparing, ZonePlan};
 use tree::Tree;
 pub use tree::{Child, Elsewhere, EntryPlan, TrackPlan, TreePlan};
 pub(crate) use words::{Skew, sparings};
+pub use zoned::Beneath;
 use zoned::Zoned;
 
 /// A track: its place on the drive.
@@ -236,15 +237,11 @@ impl Layout {
         }
     }
 
-    /// The first block of the track so many heads on, counted round, on the cylinder of a block; nothing where that does not follow from
-    /// the filling order alone, or there are no more heads.
+    /// The tracks of the cylinder of a block; nothing where they do not follow from the filling order alone.
     #[must_use]
-    pub fn beneath(&self, lbn: Lbn, heads: u32) -> Option<Lbn> {
+    pub fn beneath(&self, lbn: Lbn) -> Option<Beneath> {
         match &self.map {
-            Map::Zoned(zoned) => {
-                let sector = zoned.beneath(lbn.0.min(self.blocks - 1) >> self.sector_shift, heads)?;
-                Some(Lbn(sector << self.sector_shift))
-            }
+            Map::Zoned(zoned) => zoned.beneath(lbn.0.min(self.blocks - 1) >> self.sector_shift, self.sector_shift),
             _ => None,
         }
     }

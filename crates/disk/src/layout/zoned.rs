@@ -8,6 +8,7 @@ use super::plan::{LayoutPlan, Order, Parity, ZonePlan};
 use super::stretches::{MOST, Stretch, Stretches};
 use super::{Kind, Spot, Track, angle};
 use crate::divide::Divisor;
+use block::Lbn;
 
 #[derive(Clone, Debug)]
 struct Zone {
@@ -183,9 +184,8 @@ impl Zoned {
         (Spot { sector, angle, ..first }, turned.wrapping_mul(zone.width))
     }
 
-    /// The first sectors of the other tracks of a sector's cylinder, as far as they follow from the filling order: those of a zone
-    /// without defects, by the heads.
-    pub(super) fn beneath(&self, sector: u64, n: u32) -> Option<u64> {
+    /// The tracks of a sector's cylinder, as far as they follow from the filling order: those of a zone without defects.
+    pub(super) fn beneath(&self, sector: u64, shift: u32) -> Option<Beneath> {
         let (stretch, follow) = self.stretches.find(sector);
         let zone = &self.zones[stretch.zone as usize];
         let within = sector - stretch.first;
@@ -195,18 +195,19 @@ impl Zoned {
         let (index, _) = divide_sector(within, zone.track_sectors);
         let heads = self.heads.value();
         let Spot { track, .. } = self.track(zone, stretch.zone, index);
-        let (c, head) = (track.cylinder - zone.first_cylinder, (track.head + n) % heads);
-        let other = match self.order {
-            Order::HeadsFirst => c * heads + head,
-            Order::Serpentine(parity) => c * heads + if descends(zone, parity, c) { heads - 1 - head } else { head },
+        let c = track.cylinder - zone.first_cylinder;
+        let [base, stride, even, odd, last] = match self.order {
+            Order::HeadsFirst => [c * heads, 1, 0, 0, 0],
+            Order::Serpentine(parity) if descends(zone, parity, c) => [c * heads, 1, 0, 0, heads - 1],
+            Order::Serpentine(_) => [c * heads, 1, 0, 0, 0],
             Order::BandSerpentine(width) => {
                 let (band, k) = (c / width, c % width);
                 let here = width.min(zone.cylinders - band * width);
-                band * width * heads + head * here + if head.is_multiple_of(2) { k } else { here - 1 - k }
+                [band * width * heads, here, k, here - 1 - k, 0]
             }
         };
-        let first = u64::from(other) * u64::from(zone.track_sectors.value());
-        (n < heads && first < zone.sectors).then_some(stretch.first + first)
+        let (first, sectors, per) = (stretch.first, zone.sectors, u64::from(zone.track_sectors.value()));
+        Some(Beneath { head: track.head, heads, base, stride, turns: [even, odd], last, first, sectors, per, shift })
     }
 
     /// The first sector of a zone's track, by the track's place in the filling order.
@@ -239,6 +240,36 @@ impl Zoned {
             .wrapping_add(u64::from(index - head_steps).wrapping_mul(zone.cylinder_skew));
         let track = Track { zone: z, cylinder: zone.first_cylinder + c, head };
         Spot { track, angle, ..Spot::default() }
+    }
+}
+
+/// The tracks of a cylinder, by how many heads they are from one of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Beneath {
+    head: u32,
+    heads: u32,
+    /// A track's place in the filling order of its zone: from where on, for each head, and besides for heads of even and odd numbers.
+    base: u32,
+    stride: u32,
+    turns: [u32; 2],
+    /// The last head, where they descend, else 0.
+    last: u32,
+    /// The first sector of the zone, how many it has, and those of a track.
+    first: u64,
+    sectors: u64,
+    per: u64,
+    shift: u32,
+}
+
+impl Beneath {
+    /// The first block of the track so many heads on, counted round; nothing where those are all.
+    #[must_use]
+    pub fn first_block(&self, n: u32) -> Option<Lbn> {
+        let head = self.head + n;
+        let head = if head >= self.heads { head.wrapping_sub(self.heads) } else { head };
+        let place = self.base + head.abs_diff(self.last) * self.stride + self.turns[head as usize % 2];
+        let sector = u64::from(place) * self.per;
+        (n < self.heads && sector < self.sectors).then(|| Lbn((self.first + sector) << self.shift))
     }
 }
 

@@ -76,7 +76,7 @@ fn a_run_too_long_for_its_goal_is_read_in_part_by_whole_units() {
         by_still: Time::ZERO,
         end: Time::ZERO,
         leaves: (Time::ZERO, end),
-        is_roomy: true,
+        elsewhere: 0,
     };
     for (unit, units) in [(1, 64), (8, 64), (8, 5), (3, 20)] {
         let (free, at) = (free(unit), Extent::new(600, unit * units));
@@ -119,7 +119,7 @@ fn the_one_block_that_is_wanted_is_found_beside_the_ends_and_on_the_way() {
         let (ends, block) = ([draw(BLOCKS), draw(BLOCKS)], draw(BLOCKS));
         let mut wanted = Wanted::nothing(BLOCKS, 1);
         wanted.want(Lbn(block), Lbn(block + 1));
-        let next = Others::new(&wanted, ends, TRACK).next(&wanted);
+        let next = Others::new(&wanted, ends, TRACK).next(&wanted, 0);
         assert_eq!(next, is_looked_at(block, ends).then_some(Lbn(block)), "{block} from {ends:?}");
         found += u32::from(next.is_some());
     }
@@ -136,7 +136,7 @@ fn all_directions_are_looked_at_in_turns_and_none_at_a_track_twice() {
     let upwards = [true, false, true, false, true, false];
     let mut before = from;
     for i in 0..48 {
-        let (way, found) = (i % 6, others.next(&wanted).expect("all is wanted").0);
+        let (way, found) = (i % 6, others.next(&wanted, 0).expect("all is wanted").0);
         // Of the way itself the first track is looked at, too.
         let least = if i < 6 && way >= 4 { 0 } else { TRACK };
         let off = if upwards[way] { found.checked_sub(before[way]) } else { before[way].checked_sub(found) };

@@ -129,8 +129,8 @@ pub struct Goal<S> {
     pub end: Time,
     /// When the arm may leave for a read given now, and from where.
     pub leaves: (Time, S),
-    /// Whether there is time to go elsewhere before.
-    pub is_roomy: bool,
+    /// No more blocks can be had before on any other track than that of the goal and that which the arm is on.
+    pub elsewhere: u64,
 }
 
 /// The memory in which a device keeps writes that are not on the medium yet.
@@ -329,9 +329,9 @@ pub trait Predictor {
         None
     }
 
-    /// The first block of another track that is had from that of a block by a switch of heads alone: `n` heads on.
-    fn beneath(&self, on: Lbn, n: u32) -> Option<Lbn> {
-        let _ = (on, n);
+    /// The tracks that are had from that of a block by a switch of heads alone.
+    fn beneath(&self, on: Lbn) -> Option<disk::Beneath> {
+        let _ = on;
         None
     }
 

@@ -14,7 +14,7 @@
 use super::{Approach, BufferBelief, Goal, Knowledge, Manual, Passing, Predictor, Recipe, Sieve, Tells};
 use crate::punctual::Arrival;
 use block::{Command, Direction, Extent, Lbn, Outcome, Span, Time, Verb};
-use disk::{Cache, Drain, Mechanics, Overheads, Progress, Sheet, Spin, Spot, Track};
+use disk::{Beneath, Cache, Drain, Mechanics, Overheads, Progress, Sheet, Spin, Spot, Track};
 use std::sync::Arc;
 
 mod ahead;
@@ -496,8 +496,8 @@ impl Predictor for Profile {
         u64::from(layout.track_sectors(spot.track.zone)) << layout.sector_shift()
     }
 
-    fn beneath(&self, on: Lbn, n: u32) -> Option<Lbn> {
-        self.mechanics.layout.beneath(on, n)
+    fn beneath(&self, on: Lbn) -> Option<Beneath> {
+        self.mechanics.layout.beneath(on)
     }
 
     fn passing(&self, now: Time, on: Lbn, goal: Option<&Goal<Spot>>, still: Span) -> Option<Passing> {

@@ -32,9 +32,23 @@ impl Profile {
         let later = self.pass_from(by_still, at, spot, direction);
         let end = passage.end + lag;
         let leaves = self.leaves(now);
-        let is_roomy = by > leaves.0 + self.moving() + self.overheads.read.a(Direction::Read);
-        let goal = Goal { at, spot, direction, by, by_still, end, leaves, is_roomy };
+        let elsewhere = self.most_elsewhere(by, leaves, spot, direction);
+        let goal = Goal { at, spot, direction, by, by_still, end, leaves, elsewhere };
         (later.0.end + later.1 == end).then_some(goal)
+    }
+
+    /// The most blocks that can be had on a third track on the way to one: what passes in the time that the shortest two moves, over as
+    /// many cylinders or one less and one, leave.
+    fn most_elsewhere(&self, by: Time, (leaves, from): (Time, Spot), to: Spot, direction: Direction) -> u64 {
+        let drive = &*self.mechanics;
+        let step = drive.seek.time(1).min(drive.switches.head);
+        let distance = from.track.cylinder.abs_diff(to.track.cylinder);
+        let moves = drive.curve(direction).time(distance.saturating_sub(1)).max(step) + step;
+        let overhead = if direction.writes() { self.overheads.write } else { self.overheads.read };
+        let after = leaves + moves + self.moving() + overhead.a(Direction::Read) + self.overheads.done.read;
+        let sector = drive.sector_time(to.track.zone).min(drive.sector_time(from.track.zone));
+        // Before its arm leaves, a drive that reads on ends the sector behind.
+        (by.since(after).0 / sector.0.max(1)).saturating_sub(1) << drive.layout.sector_shift()
     }
 
     /// How much sooner than need be the arm arrives after a move: a little more than what is rarely too late, as nobody gains by
