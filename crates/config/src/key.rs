@@ -69,6 +69,10 @@ pub enum Takes {
     TimeOr(&'static str),
     /// A time with its unit, or a list of them.
     Times,
+    /// A time with its unit, a list of them, or a word.
+    TimesOr(&'static str),
+    /// A size with its unit, or a word.
+    SizeOr(&'static str),
     /// A rate with its unit.
     Rate,
     /// One of these words, each with what it means.
@@ -164,6 +168,10 @@ kinds! {
     one_of(words: fn() -> Vec<(&'static str, &'static str)>) -> &'static str = Takes::Word(words), one_of;
     /// A time with its unit, or the word, which stands for none.
     span_or(word: &'static str) -> Option<Span> = Takes::TimeOr(word), span_or;
+    /// A time with its unit, a list of them, or the word, which stands for none.
+    times_or(word: &'static str) -> Option<Vec<Span>> = Takes::TimesOr(word), times_or;
+    /// A size with its unit, in blocks, or the word, which stands for none.
+    size_or(word: &'static str) -> Option<u64> = Takes::SizeOr(word), size_or;
 }
 
 impl<T: Words> Key<T> {
@@ -319,6 +327,19 @@ fn bool_or(section: &Section, about: &About) -> Result<Option<Option<bool>>, Bad
 fn span_or(section: &Section, about: &About) -> Result<Option<Option<Span>>, BadInput> {
     let Takes::TimeOr(word) = about.takes else { return Ok(None) };
     section.quantity(about.name, |text| if text == word { Ok(None) } else { units::span(text).map(Some) })
+}
+
+fn times_or(section: &Section, about: &About) -> Result<Option<Option<Vec<Span>>>, BadInput> {
+    let Takes::TimesOr(word) = about.takes else { return Ok(None) };
+    if section.is_word(about.name, word) {
+        return Ok(Some(None));
+    }
+    section.spans(about.name).map(|spans| spans.map(Some))
+}
+
+fn size_or(section: &Section, about: &About) -> Result<Option<Option<u64>>, BadInput> {
+    let Takes::SizeOr(word) = about.takes else { return Ok(None) };
+    section.quantity(about.name, |text| if text == word { Ok(None) } else { units::blocks(text).map(Some) })
 }
 
 fn one_of(section: &Section, about: &About) -> Result<Option<&'static str>, BadInput> {

@@ -145,6 +145,12 @@ impl<'a> Section<'a> {
         })
     }
 
+    /// Whether this word stands there.
+    #[must_use]
+    pub fn is_word(&self, key: &str, word: &str) -> bool {
+        self.find(key).is_some_and(|node| matches!(&node.item, TreeItem::Scalar(Scalar::Text(text)) if text == word))
+    }
+
     /// A whole number, zero or more.
     ///
     /// # Errors

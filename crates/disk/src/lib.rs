@@ -19,6 +19,7 @@ mod read;
 mod rotation;
 mod seek;
 mod sheet;
+mod unmeasured;
 mod write;
 
 pub use delivery::Delivery;
@@ -37,4 +38,5 @@ pub use sheet::{
     After, Ahead, Bus, Cache, Disconnect, Drain, Drift, DurationLimit, FreesAt, Large, LimitPolicy, Overheads, Queue,
     Sheet, Truth, Turn, Whole,
 };
+pub use unmeasured::Unmeasured;
 pub use write::write;

@@ -2,7 +2,7 @@
 
 use crate::{
     Access, Bus, Cache, Drive, Layout, LayoutPlan, Mechanics, Overheads, Queue, Rotation, SeekCurve, SeekTable, Sheet,
-    Switches, Truth,
+    Switches, Truth, Unmeasured,
 };
 use std::sync::Arc;
 
@@ -35,6 +35,8 @@ pub struct DrivePlan {
     pub cache: Cache,
     /// Commands in the drive at once.
     pub queue: Queue,
+    /// What of all that nobody measured.
+    pub unmeasured: Unmeasured,
     /// What nobody outside knows.
     pub truth: Truth,
     /// How well what was measured is known.
@@ -81,6 +83,7 @@ impl DrivePlan {
             bus: self.bus,
             cache: self.cache,
             queue: self.queue,
+            unmeasured: self.unmeasured,
         };
         Ok(Drive { sheet, truth: self.truth })
     }

@@ -6,7 +6,7 @@ mod seek;
 
 use crate::other;
 use crate::published::Published;
-use crate::{LayoutPlan, Mechanics, Other, Queue, Rotation, SeekTable, Sheet, Switches, Truth};
+use crate::{LayoutPlan, Mechanics, Other, Queue, Rotation, SeekTable, Sheet, Switches, Truth, Unmeasured};
 use block::{BadInput, Span};
 use config::{Document, Section, Table};
 use std::path::Path;
@@ -46,8 +46,8 @@ config::keys! {
     HEAD_WRITE: Span = span("head_write").else_told("as `head`");
     /// To the next cylinder in a write that goes on there.
     CYLINDER_WRITE: Span = span("cylinder_write").else_told("as `cylinder`");
-    /// What the arm takes to settle before a random write.
-    WRITE_SETTLE: Span = span("write_settle").usually("0ms");
+    /// What the arm takes to settle before a random write; `unknown` where it was not measured: schedulers then learn it in use.
+    WRITE_SETTLE: Option<Span> = span_or("write_settle", Unmeasured::WORD).usually("0ms");
 }
 
 config::keys! {
@@ -230,10 +230,11 @@ fn read(name: &str, root: &Section) -> Result<Drive, BadInput> {
     rotation.close()?;
     let (_, layout) = geometry::layout(&required_table(root, "geometry")?)?;
     let (seek, seek_write) = seek::tables(&required_table(root, "seek")?, layout.cylinders())?;
-    let switches = switches(&required_table(root, "switch")?, &seek)?;
-    let (overheads, bus) = controller::overheads(root.section("overhead")?)?;
+    let mut unmeasured = Unmeasured::default();
+    let switches = switches(&required_table(root, "switch")?, &seek, &mut unmeasured)?;
+    let (overheads, bus) = controller::overheads(root.section("overhead")?, &mut unmeasured)?;
     let access = controller::access(root.section("access")?)?;
-    let cache = controller::cache(root.section("cache")?)?;
+    let cache = controller::cache(root.section("cache")?, &mut unmeasured)?;
     let queue = controller::queue(root.section("queue")?)?;
     let truth = controller::truth(root.section("truth")?)?;
     confidence(root.section("confidence")?)?;
@@ -241,7 +242,8 @@ fn read(name: &str, root: &Section) -> Result<Drive, BadInput> {
     root.close()?;
     let mechanics = Mechanics { layout, seek, seek_write, rotation: Rotation::from_rpm(rpm), switches, access };
     let mechanics = Arc::new(mechanics);
-    let sheet = Sheet { name: name.into(), title, sources, assumed, mechanics, overheads, bus, cache, queue };
+    let sheet =
+        Sheet { name: name.into(), title, sources, assumed, mechanics, overheads, bus, cache, queue, unmeasured };
     Ok(Drive { sheet, truth })
 }
 
@@ -278,15 +280,17 @@ fn confidence(section: Option<Section>) -> Result<(), BadInput> {
     section.close()
 }
 
-fn switches(section: &Section, seek: &SeekTable) -> Result<Switches, BadInput> {
+fn switches(section: &Section, seek: &SeekTable, unmeasured: &mut Unmeasured) -> Result<Switches, BadInput> {
     let head = section.value(&HEAD)?;
     let cylinder = section.get(&CYLINDER)?.unwrap_or(seek.time(1));
+    let settle = section.value(&WRITE_SETTLE)?;
+    unmeasured.write_settle = settle.is_none();
     let switches = Switches {
         head,
         head_write: section.get(&HEAD_WRITE)?.unwrap_or(head),
         cylinder,
         cylinder_write: section.get(&CYLINDER_WRITE)?.unwrap_or(cylinder),
-        write_settle: section.value(&WRITE_SETTLE)?,
+        write_settle: settle.unwrap_or_default(),
     };
     section.close()?;
     Ok(switches)

@@ -1,6 +1,6 @@
 //! The sheet of a drive and the truth about it.
 
-use crate::{Layout, Mechanics, Passage, Spot};
+use crate::{Layout, Mechanics, Passage, Spot, Unmeasured};
 use block::{BLOCK_BYTES, Direction, Lbn, Span, Time};
 use std::sync::Arc;
 
@@ -25,6 +25,8 @@ pub struct Sheet {
     pub cache: Cache,
     /// Commands in the drive at once.
     pub queue: Queue,
+    /// What of all that nobody measured.
+    pub unmeasured: Unmeasured,
 }
 
 /// A time that depends on what the command before was.

@@ -2,7 +2,7 @@
 
 use crate::{
     After, Ahead, Bus, Cache, Child, Confidence, Drain, DrivePlan, DurationLimit, LayoutPlan, ListPlan, Order,
-    Overheads, Parity, Queue, SeekCurve, Sparing, TreePlan, Truth, Whole,
+    Overheads, Parity, Queue, SeekCurve, Sparing, TreePlan, Truth, Unmeasured, Whole,
 };
 use block::Span;
 use config::Words;
@@ -33,17 +33,18 @@ pub fn write(plan: &DrivePlan) -> String {
         ("head_write", switches.head_write),
         ("cylinder", switches.cylinder),
         ("cylinder_write", switches.cylinder_write),
-        ("write_settle", switches.write_settle),
     ] {
         text += &format!("{key} = {}\n", ms(span));
     }
-    text += &format!("\n[overhead]\n{}", overheads(&plan.overheads));
+    let unmeasured = plan.unmeasured;
+    text += &format!("write_settle = {}\n", known(unmeasured.write_settle, ms(switches.write_settle)));
+    text += &format!("\n[overhead]\n{}", overheads(&plan.overheads, unmeasured.write_overhead));
     text = insert_before_tables(text, &bus(&plan.bus));
     let access = plan.access;
     if access.reads || access.writes || access.free {
         text += &format!("\n[access]\nreads = {}\nwrites = {}\nfree = {}\n", access.reads, access.writes, access.free);
     }
-    text += &format!("\n[cache]\n{}", cache(&plan.cache));
+    text += &format!("\n[cache]\n{}", cache(&plan.cache, unmeasured.write_buffer));
     text += &queue(&plan.queue);
     text += &truth(&plan.truth);
     text += &confidence(&plan.confidence);
@@ -287,16 +288,16 @@ fn curve(curve: &SeekCurve, key: &str) -> String {
     }
 }
 
-fn overheads(overheads: &Overheads) -> String {
+fn overheads(overheads: &Overheads, unknown_writes: bool) -> String {
     let mut text = String::new();
-    for (key, time) in [
-        ("read", overheads.read),
-        ("hit", overheads.hit),
-        ("write", overheads.write),
-        ("buffered", overheads.buffered),
-        ("done", overheads.done),
+    for (key, time, unknown) in [
+        ("read", overheads.read, false),
+        ("hit", overheads.hit, false),
+        ("write", overheads.write, unknown_writes),
+        ("buffered", overheads.buffered, false),
+        ("done", overheads.done, false),
     ] {
-        text += &format!("{key} = {}\n", after(time));
+        text += &format!("{key} = {}\n", known(unknown, after(time)));
     }
     if overheads.release_read != After::default() {
         text += &format!("release_read = {}\n", after(overheads.release_read));
@@ -329,7 +330,12 @@ fn overheads(overheads: &Overheads) -> String {
     text
 }
 
-fn cache(cache: &Cache) -> String {
+/// A value, or the word where it was not measured.
+fn known(unknown: bool, value: String) -> String {
+    if unknown { quote(Unmeasured::WORD) } else { value }
+}
+
+fn cache(cache: &Cache, unknown_buffer: bool) -> String {
     let ahead = match cache.ahead {
         Ahead::Nowhere => "nowhere",
         Ahead::Track => "track",
@@ -346,7 +352,7 @@ fn cache(cache: &Cache) -> String {
     let mut text = format!(
         "segments = {}\nsegment = \"{} blocks\"\nread_ahead_to = \"{ahead}\"\nread_ahead = \"{} blocks\"\n\
          least_read_ahead = \"{} blocks\"\nresumes = {}\nalmost_hits = {}\nforgets = {}\nwritten_hits = {}\n\
-         hits_wait = {}\nstops_in_sector = {}\nwrite_buffer = \"{} blocks\"\nwrite_extents = {}\njoins_writes = {}\nshared = {}\n\
+         hits_wait = {}\nstops_in_sector = {}\nwrite_buffer = {}\nwrite_extents = {}\njoins_writes = {}\nshared = {}\n\
          drain = \"{drain}\"\n",
         cache.segments,
         cache.segment,
@@ -358,7 +364,7 @@ fn cache(cache: &Cache) -> String {
         cache.written_hits,
         cache.hits_wait,
         cache.stops_in_sector,
-        cache.write_buffer,
+        known(unknown_buffer, quote(&format!("{} blocks", cache.write_buffer))),
         cache.write_extents,
         cache.joins_writes,
         cache.shared,

@@ -3,7 +3,7 @@
 use block::{Direction, Extent, Lbn, Span, Time};
 use disk::{
     Cache, Child, Elsewhere, EntryPlan, Large, Layout, Model, Order, Overheads, Passage, SeekCurve, TrackPlan,
-    TreePlan, catalogue, disksim, parse, write,
+    TreePlan, Unmeasured, catalogue, disksim, parse, write,
 };
 use std::path::{Path, PathBuf};
 
@@ -184,4 +184,36 @@ fn midway_is_the_first_block_of_the_cylinder_a_part_of_the_way() {
         assert_eq!(cylinder(at), expected, "{here} to {there} in {parts}");
         assert!(at.0 == 0 || cylinder(Lbn(at.0 - 1)) < expected, "the first block there");
     }
+}
+
+/// Each of the values that may be unknown comes back as such, and by itself; in its place stands what a read takes, and no buffer.
+#[test]
+fn what_was_not_measured_is_unknown_in_the_file_and_when_it_is_read_back() {
+    let plan = disksim::read("s.parv", SMALL.as_bytes(), Path::new("."), None).unwrap().plan;
+    for bits in 0..8u32 {
+        let [write_buffer, write_overhead, write_settle] = [1, 2, 4].map(|bit| bits & bit > 0);
+        let unmeasured = Unmeasured { write_buffer, write_overhead, write_settle };
+        let text = write(&disk::DrivePlan { unmeasured, ..plan.clone() });
+        assert_eq!(text.matches("\"unknown\"").count(), bits.count_ones() as usize, "{text}");
+        let sheet = parse("x", "x.toml", &text).unwrap_or_else(|error| panic!("{error}")).sheet;
+        assert_eq!(sheet.unmeasured, unmeasured);
+        assert!(!write_buffer || sheet.cache.write_buffer == 0);
+        assert!(!write_overhead || sheet.overheads.write == sheet.overheads.read);
+        assert!(!write_settle || sheet.mechanics.switches.write_settle == block::Span::ZERO);
+    }
+}
+
+#[test]
+fn a_value_that_is_not_known_may_be_given_by_whoever_knows_it() {
+    let known = parse("atlas10k", "a.toml", include_str!("../catalogue/atlas10k.toml")).unwrap().sheet;
+    assert_eq!(known.unmeasured, Unmeasured::default());
+    let changed = |text: &str| {
+        let changes = config::Document::parse("f.toml", text).unwrap();
+        let Ok(Model::Disk(drive)) = disk::change::read_changed("atlas10k", &changes) else { panic!("no disk") };
+        drive.sheet
+    };
+    assert!(changed("write_buffer = \"unknown\"").unmeasured.write_buffer);
+    assert_eq!(changed("write_buffer = \"1MiB\"").cache.write_buffer, 2048);
+    let error = parse("x", "x.toml", "title = \"x\"\n[switch]\nwrite_settle = \"unkown\"").unwrap_err();
+    assert!(error.to_string().contains("x.toml"), "{error}");
 }

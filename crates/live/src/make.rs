@@ -45,6 +45,7 @@ pub fn device(choice: &DriveChoice, how: Use, short: bool, seed: u64) -> Result<
     let mut notes = Vec::new();
     Ok(match live {
         Live::Emulated(held) => {
+            notes.extend(known.sheet().and_then(|sheet| sheet.unmeasured.assumption()));
             let (machine, rotational): (Box<dyn Machine>, _) = match choice.make_model()? {
                 Model::Disk(drive) => (Box::new(Drive::new(&drive.sheet, &drive.truth, seed)), true),
                 Model::Other(other) => (drive::other::machine(&other, seed), false),

@@ -127,6 +127,10 @@ pub fn build<W: Abilities>(experiment: &Experiment, known: &Knowledge, world: W)
     // Nobody asks what the drive is believed to do: to follow it would cost as much as to simulate it.
     let idle = predictor == Predictor::Profile && asks_nothing(experiment);
     let predictor = if idle { Predictor::Distance } else { predictor };
+    if predictor == Predictor::Profile {
+        let words = known.believed.sheet.as_deref().and_then(|sheet| sheet.unmeasured.words());
+        notes.extend(words.map(|words| format!("begins without knowing {words}, and learns that in use")));
+    }
     match predictor.with(Making { experiment, known, rules, beside, notes, world }) {
         Ok(output) => output,
         Err(making) => making.put(|world, disk| world.perfect(disk)),

@@ -430,6 +430,7 @@ impl DriveKnowledge {
                 depth: if self.queue.reorders() { self.queue.depth } else { 1 },
                 ..disk::Queue::default()
             },
+            unmeasured: disk::Unmeasured::default(),
             truth: Truth {
                 seek_noise: ms(moves.spread),
                 late_share: self.late.share.min(1.0),

@@ -4,7 +4,7 @@ use crate::estimate::NS_PER_MS;
 use crate::probe::buffer::BufferHabits;
 use crate::probe::write::Writes;
 use crate::profile::{DriveKnowledge, ms};
-use disk::{After, DrivePlan, SeekCurve};
+use disk::{After, DrivePlan, SeekCurve, Unmeasured};
 
 /// A difference that a reach does not show for certain, ms.
 const UNSURE: f64 = 0.05;
@@ -12,7 +12,12 @@ const UNSURE: f64 = 0.05;
 impl DriveKnowledge {
     /// The plan of a drive, with what is known of its writes.
     pub(crate) fn add_writes(&self, mut plan: DrivePlan) -> DrivePlan {
-        let Some((writes, buffer, _)) = self.writes.as_ref().filter(|(writes, ..)| writes.done) else { return plan };
+        let Some((writes, buffer, _)) = self.writes.as_ref().filter(|(writes, ..)| writes.done) else {
+            plan.unmeasured = Unmeasured::WRITES;
+            return plan;
+        };
+        plan.unmeasured.write_settle = writes.points.is_empty() && writes.switch.is_none();
+        plan.unmeasured.write_overhead = writes.overhead.is_none();
         let block = self.cache.block_ns() / NS_PER_MS;
         let sector = block * f64::from(1u32 << self.shift);
         // A completion later than a read's is the drive's; an earlier one makes the read's late.
@@ -71,7 +76,7 @@ impl DriveKnowledge {
     #[must_use]
     pub fn assumed_of_writes(&self) -> Vec<String> {
         match &self.writes {
-            None => vec!["writes: as reads, nothing was written".to_owned(), "write buffer: none".to_owned()],
+            None => vec!["writes, and whether they are buffered: unknown, nothing was written".to_owned()],
             Some((writes, buffer, _)) => [self.unknown_moves(writes), unknown_buffer(buffer)].concat(),
         }
     }
@@ -81,11 +86,11 @@ impl DriveKnowledge {
         let track = self.geometry.map.regions.iter().map(|region| region.track).max().unwrap_or(1) << self.shift;
         let mut notes = Vec::new();
         if !writes.done {
-            return vec!["writes: as reads, for no write came back done".to_owned()];
+            return vec!["writes, and whether they are buffered: unknown, for no write came back done".to_owned()];
         }
         if writes.points.is_empty() && writes.overhead.is_none() {
             let need = block::units::show_blocks(2 * track);
-            notes.push(format!("moves of writes: as of reads, for the scratch holds no whole track; {need} would do"));
+            notes.push(format!("moves of writes: unknown, for the scratch holds no whole track; {need} would do"));
         } else if writes.farthest() < self.moves.points.last().map_or(0, |point| point.distance) {
             let cylinders = writes.farthest();
             notes.push(format!(

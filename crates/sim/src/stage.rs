@@ -122,10 +122,12 @@ impl Play<'_> {
         let blocks = drives.first().map_or(0, |drive| drive.caps().blocks);
         let mut known = Knowledge::of_file(experiment, device, blocks)?.of_each(sheets);
         before.add_to(&mut known);
+        let assumed = known.device.sheet().and_then(|sheet| sheet.unmeasured.assumption());
         let sheet = known.device.sheet().and(known.believed.sheet.as_deref());
         let scene = Scene { experiment, before, sheet, drives, seed, tell, camera };
         let mut replication = schedule::build(experiment, &known, scene)?;
         before.tell(&known, &mut replication);
+        replication.notes.extend(assumed);
         replication.notes.extend(experiment.notes_of_unheeded());
         if experiment.scheduler.predictor == Some(Choice::Oracle) {
             replication.bound = Some(!replication.wrote);

@@ -12,7 +12,9 @@ mod params;
 mod parse;
 mod path;
 
-use crate::{Access, Bus, Cache, Confidence, Drive, DrivePlan, Layout, Overheads, Queue, SectorRun, SeekCurve, Truth};
+use crate::{
+    Access, Bus, Cache, Confidence, Drive, DrivePlan, Layout, Overheads, Queue, SectorRun, SeekCurve, Truth, Unmeasured,
+};
 use block::{At, BadInput, nearest};
 pub use export::{ParameterFiles, export};
 use lexer::Lexer;
@@ -116,6 +118,7 @@ fn import(parsed: &Parsed, file: &str, path: &Path, name: Option<&str>) -> Resul
         bus: Bus::default(),
         cache: Cache::default(),
         queue: Queue::default(),
+        unmeasured: Unmeasured::default(),
         truth: Truth { rpm_offset: mechanics.rpm_offset, ..Truth::default() },
         confidence: Confidence::default(),
     };

@@ -16,6 +16,7 @@ mod mirror;
 mod smr;
 mod store;
 mod tape;
+mod zoned;
 
 use crate::read::{ASSUMED, KIND, SOURCES, TITLE};
 use crate::{Drive, catalogue};
@@ -27,6 +28,7 @@ pub use flash::Flash;
 pub use smr::Smr;
 pub use store::Store;
 pub use tape::Tape;
+pub use zoned::HostManaged;
 
 /// A device that is not a disk.
 #[derive(Clone, Debug)]
@@ -54,6 +56,8 @@ pub enum Kind {
     Dual(Box<Drive>),
     /// Shingled tracks, managed by the drive.
     Smr(Box<Smr>),
+    /// Shingled tracks in zones, managed by the host.
+    HostManaged(Box<HostManaged>),
     /// Flash memory: no arm, several channels.
     Flash(Flash),
     /// A store behind a network.
@@ -86,7 +90,8 @@ pub struct Form {
 }
 
 /// Every kind, in the order of the documentation.
-pub static FORMS: [&Form; 6] = [&mirror::FORM, &dual::FORM, &smr::FORM, &flash::FORM, &store::FORM, &tape::FORM];
+pub static FORMS: [&Form; 7] =
+    [&mirror::FORM, &dual::FORM, &smr::FORM, &zoned::FORM, &flash::FORM, &store::FORM, &tape::FORM];
 
 /// The words of `kind`.
 pub(crate) fn words() -> Vec<(&'static str, &'static str)> {
@@ -131,6 +136,7 @@ impl Kind {
         match self {
             Kind::Mirror(drive) | Kind::Dual(drive) => Some(drive),
             Kind::Smr(smr) => Some(&mut smr.drive),
+            Kind::HostManaged(zoned) => Some(&mut zoned.drive),
             Kind::Flash(_) | Kind::Store(_) | Kind::Tape(_) => None,
         }
     }
@@ -142,6 +148,7 @@ impl Kind {
             Kind::Mirror(_) => &mirror::FORM,
             Kind::Dual(_) => &dual::FORM,
             Kind::Smr(_) => &smr::FORM,
+            Kind::HostManaged(_) => &zoned::FORM,
             Kind::Flash(_) => &flash::FORM,
             Kind::Store(_) => &store::FORM,
             Kind::Tape(_) => &tape::FORM,
@@ -157,6 +164,7 @@ impl Other {
             Kind::Mirror(drive) => drive.sheet.mechanics.layout.blocks(),
             Kind::Dual(half) => 2 * half.sheet.mechanics.layout.blocks(),
             Kind::Smr(smr) => smr.blocks(),
+            Kind::HostManaged(zoned) => zoned.zones() * zoned.zone,
             Kind::Flash(flash) => flash.blocks,
             Kind::Store(store) => store.blocks,
             Kind::Tape(tape) => tape.blocks,

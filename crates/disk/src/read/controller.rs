@@ -2,7 +2,7 @@
 
 use crate::{
     Access, After, Ahead, Bus, Cache, Disconnect, Drain, DurationLimit, FreesAt, Large, LimitPolicy, Overheads, Queue,
-    Truth, Turn, Whole,
+    Truth, Turn, Unmeasured, Whole,
 };
 use block::{BadInput, Span, units};
 use config::{Key, Section, Word, Words};
@@ -17,8 +17,8 @@ config::keys! {
 
     /// Before the arm moves for a read.
     READ: Vec<Span> = times("read").usually("0ms");
-    /// Before the arm moves for a write that completes on the medium.
-    WRITE: Vec<Span> = times("write").else_told("as `read`");
+    /// Before the arm moves for a write that completes on the medium; `unknown` where it was not measured.
+    WRITE: Option<Vec<Span>> = times_or("write", Unmeasured::WORD).else_told("as `read`");
     /// Before the first block of a read that is, at least in part, in the cache.
     HIT: Vec<Span> = times("hit").else_told("as `read`");
     /// Before the buffer fills with a write.
@@ -124,8 +124,9 @@ config::keys! {
     ENDS_AT_COMMAND: bool = bool("ends_at_command").usually("false");
     /// Whether reading ahead may take the place of what a command under way has still to send; otherwise it waits.
     OVERTAKES: bool = bool("overtakes").usually("true");
-    /// Size of the write buffer. A write that fits completes when it is in it.
-    WRITE_BUFFER: u64 = size("write_buffer").usually("0B");
+    /// Size of the write buffer. A write that fits completes when it is in it. `unknown` where it was not measured: whether there is
+    /// one, and how long a write into it takes, schedulers then learn in use; a simulated drive has none, and says so.
+    WRITE_BUFFER: Option<u64> = size_or("write_buffer", Unmeasured::WORD).usually("0B");
     /// The most extents that the write buffer holds; 0: as many as fit.
     WRITE_EXTENTS: u32 = within("write_extents", 0, 1 << 16).usually("0");
     /// Whether a write that continues the last one is not counted there.
@@ -247,22 +248,28 @@ impl Words for Whole {
 
 /// A time, or two: after a read and after a write.
 fn after(section: &Section, key: &Key<Vec<Span>>) -> Result<Option<After>, BadInput> {
-    let Some(spans) = section.get(key)? else { return Ok(None) };
+    pair(section, key.name(), section.get(key)?)
+}
+
+fn pair(section: &Section, key: &str, spans: Option<Vec<Span>>) -> Result<Option<After>, BadInput> {
+    let Some(spans) = spans else { return Ok(None) };
     match spans[..] {
         [span] => Ok(Some(After::either(span))),
         [read, write] => Ok(Some(After { read, write })),
         _ => {
             let mend = "give one, or two as [\"0.2ms\", \"0.3ms\"]: after a read, after a write";
-            Err(section.error(key.name(), format!("`{}` has {} times", key.name(), spans.len()), mend))
+            Err(section.error(key, format!("`{key}` has {} times", spans.len()), mend))
         }
     }
 }
 
-/// The overheads and the bus.
-pub(super) fn overheads(section: Option<Section>) -> Result<(Overheads, Bus), BadInput> {
+/// The overheads and the bus; notes what is not known of them.
+pub(super) fn overheads(section: Option<Section>, unmeasured: &mut Unmeasured) -> Result<(Overheads, Bus), BadInput> {
     let Some(section) = section else { return Ok((Overheads::default(), Bus::default())) };
     let read = after(&section, &READ)?.unwrap_or_default();
-    let write = after(&section, &WRITE)?.unwrap_or(read);
+    let write = section.get(&WRITE)?;
+    unmeasured.write_overhead = write == Some(None);
+    let write = pair(&section, WRITE.name(), write.flatten())?.unwrap_or(read);
     let overheads = Overheads {
         read,
         hit: after(&section, &HIT)?.unwrap_or(read),
@@ -318,11 +325,13 @@ pub(super) fn access(section: Option<Section>) -> Result<Access, BadInput> {
     Ok(access)
 }
 
-/// Reads `[cache]`, the buffer memory.
-pub(super) fn cache(section: Option<Section>) -> Result<Cache, BadInput> {
+/// Reads `[cache]`, the buffer memory; notes what is not known of it.
+pub(super) fn cache(section: Option<Section>, unmeasured: &mut Unmeasured) -> Result<Cache, BadInput> {
     let Some(section) = section else { return Ok(Cache::default()) };
     let size = |blocks: u64| blocks.min(LARGEST) as u32;
     let segment = size(section.value(&SEGMENT)?);
+    let write_buffer = section.value(&WRITE_BUFFER)?;
+    unmeasured.write_buffer = write_buffer.is_none();
     let cache = Cache {
         segments: section.value(&SEGMENTS)?.min(1 << 16) as u32,
         segment,
@@ -337,7 +346,7 @@ pub(super) fn cache(section: Option<Section>) -> Result<Cache, BadInput> {
         stops_in_sector: section.value(&STOPS_IN_SECTOR)?,
         ends_at_command: section.value(&ENDS_AT_COMMAND)?,
         overtakes: section.value(&OVERTAKES)?,
-        write_buffer: size(section.value(&WRITE_BUFFER)?),
+        write_buffer: write_buffer.map_or(0, size),
         write_extents: section.value(&WRITE_EXTENTS)?,
         joins_writes: section.value(&JOINS_WRITES)?,
         streams_writes: section.value(&STREAMS_WRITES)?,

@@ -3,6 +3,7 @@
 //! None of them but that with two actuators changes its mind: what a command will take is known when it comes, and depends on nothing
 //! that comes later. A `Timing` says what; `Timed` makes a machine of it, with its account.
 
+mod alone;
 mod dual;
 mod flash;
 mod link;
@@ -10,14 +11,16 @@ mod mirror;
 mod smr;
 mod store;
 mod tape;
+mod zoned;
 
 use crate::Machine;
 use crate::account::{Account, Parts};
 use crate::noise::hash;
 use block::errno::EINVAL;
-use block::{Caps, Command, Outcome, Tag, Time, Verb};
+use block::{Caps, Command, Outcome, Span, Tag, Time, Verb};
 use disk::Other;
 use disk::other::Kind;
+pub use zoned::{ZoneCondition, ZoneReport, ZoneRules, Zones};
 
 /// The machine of a device that is not a disk, at rest; what varies is given by the seed.
 #[must_use]
@@ -26,6 +29,7 @@ pub fn machine(other: &Other, seed: u64) -> Box<dyn Machine> {
     match &other.kind {
         Kind::Dual(half) => Box::new(dual::Dual::new(caps, half, seed)),
         Kind::Smr(smr) => box_device(caps, smr::Shingled::new(smr, seed)),
+        Kind::HostManaged(drive) => box_device(caps, zoned::Zoned::new(drive, seed)),
         Kind::Mirror(drive) => box_device(caps, mirror::Mirror::new(drive, seed)),
         Kind::Flash(flash) => box_device(caps, flash::Flash::new(flash)),
         Kind::Store(store) => box_device(caps, store::Store::new(store, seed)),
@@ -50,6 +54,12 @@ fn is_sane(caps: Caps, Command { verb, at, .. }: Command) -> bool {
 
 /// What commands take in a device.
 trait Timing {
+    /// A command that is sane comes: whether it is one that the device does, and else the errno it fails with and what that takes.
+    fn admit(&mut self, command: Command) -> Result<(), (i32, Span)> {
+        let _ = command;
+        Ok(())
+    }
+
     /// The parts of a command given now. The caller guarantees that `now` never goes back, and that a transfer is of at
     /// least a block and within the device.
     fn serve(&mut self, now: Time, command: Command) -> Parts;
@@ -85,10 +95,11 @@ impl<T: Timing> Machine for Timed<T> {
             self.account.until = now;
         }
         let sane = is_sane(self.caps, command);
-        let (mut parts, outcome) = match command.verb {
-            _ if !sane => (Parts::default(), Outcome::Failed(EINVAL)),
-            Verb::Seek | Verb::Discard(_) => (Parts::default(), Outcome::Ok),
-            _ => (self.timing.serve(now, command), Outcome::Ok),
+        let admitted = if sane { self.timing.admit(command) } else { Err((EINVAL, Span::ZERO)) };
+        let (mut parts, outcome) = match (admitted, command.verb) {
+            (Err((errno, external)), _) => (Parts { external, ..Parts::default() }, Outcome::Failed(errno)),
+            (Ok(()), Verb::Seek | Verb::Discard(_)) => (Parts::default(), Outcome::Ok),
+            (Ok(()), _) => (self.timing.serve(now, command), Outcome::Ok),
         };
         if command.verb == Verb::Flush {
             let last = self.flying.iter().map(|flying| flying.end).max().unwrap_or(now);

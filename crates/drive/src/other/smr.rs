@@ -8,11 +8,10 @@
 //! count on, and lie on the disk modulo its size.
 
 use super::Timing;
-use crate::Drive;
+use super::alone::AloneDisk;
 use crate::account::Parts;
-use block::{Command, Extent, Lbn, Place, Span, Tag, Time, Verb};
+use block::{Command, Extent, Span, Time, Verb};
 use disk::other;
-use disk::{Queue, Sheet};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Blocks in the log, by the first of them: where they end, and where in the log the first one is.
@@ -32,7 +31,7 @@ struct Entry {
 
 /// A drive of shingled tracks.
 pub(super) struct Shingled {
-    drive: Drive,
+    disk: AloneDisk,
     smr: other::Smr,
     map: BTreeMap<u64, Piece>,
     /// Oldest first; the first still holds a block that the map knows.
@@ -43,17 +42,14 @@ pub(super) struct Shingled {
     run: (u64, u64),
     /// The band that a stream has begun to write and not ended.
     open: Option<u64>,
-    /// When the last command was complete, and when the drive was free of its own work, too.
+    /// When the last command was complete; the disk may be at the drive's own work for longer.
     served: Time,
-    free: Time,
 }
 
 impl Shingled {
     pub(super) fn new(smr: &other::Smr, seed: u64) -> Shingled {
-        let sheet = &smr.drive.sheet;
-        let sheet = Sheet { queue: Queue { depth: 1, ..sheet.queue }, ..sheet.clone() };
         Shingled {
-            drive: Drive::new(&sheet, &smr.drive.truth, seed),
+            disk: AloneDisk::new(&smr.drive, seed),
             smr: smr.clone(),
             map: BTreeMap::new(),
             log: VecDeque::new(),
@@ -61,27 +57,17 @@ impl Shingled {
             run: (0, u64::MAX),
             open: None,
             served: Time::ZERO,
-            free: Time::ZERO,
         }
     }
 
-    /// The disk does something from when it is free; what that took.
-    fn ask(&mut self, verb: Verb, start: u64, blocks: u64) -> Parts {
-        let at = Extent { start: Lbn(start), blocks: blocks as u32 };
-        self.drive.issue(self.free, Tag(0), Command::new(verb, at, Place::Nowhere));
-        let (end, _, _, parts) = self.drive.complete();
-        self.free = end;
-        parts
-    }
-
-    /// The same with blocks in their place.
+    /// The disk does something with blocks in their place; what that took.
     fn ask_home(&mut self, verb: Verb, start: u64, end: u64) -> Parts {
-        self.ask(verb, self.smr.media_cache + start, end - start)
+        self.disk.ask(verb, self.smr.media_cache + start, end - start)
     }
 
     /// The same with blocks in the log.
     fn ask_log(&mut self, verb: Verb, log: u64, blocks: u64) -> Parts {
-        self.ask(verb, log % self.smr.media_cache, blocks)
+        self.disk.ask(verb, log % self.smr.media_cache, blocks)
     }
 
     fn read(&mut self, at: Extent, parts: &mut Parts) {
@@ -139,11 +125,11 @@ impl Shingled {
             }
             parts.external += self.clean(oldest.start / self.smr.band);
         }
-        let began = self.free;
+        let began = self.disk.free;
         *parts += self.ask_log(verb, self.head, blocks);
-        let rest = self.smr.append.less(self.free.since(began));
+        let rest = self.smr.append.less(self.disk.free.since(began));
         parts.external += rest;
-        self.free += rest;
+        self.disk.free += rest;
         self.supersede(start, end);
         self.map.insert(start, Piece { end, log: self.head });
         self.log.push_back(Entry { start, end, log: self.head });
@@ -175,7 +161,7 @@ impl Shingled {
 
     /// Rewrites a band with what the log holds of it; how long that took.
     fn clean(&mut self, band: u64) -> Span {
-        let began = self.free;
+        let began = self.disk.free;
         let start = band * self.smr.band;
         let end = (start + self.smr.band).min(self.smr.blocks());
         // A piece may reach into a band only from within: what is appended is cut where a band ends.
@@ -190,18 +176,18 @@ impl Shingled {
         }
         self.ask_home(Verb::Write { fua: true }, start, end);
         self.supersede(start, end);
-        self.free.since(began)
+        self.disk.free.since(began)
     }
 
     /// Cleans bands until `now`, if nothing came for long enough.
     fn clean_when_idle(&mut self, now: Time) {
-        let mut from = self.free + self.smr.cleans_after;
+        let mut from = self.disk.free + self.smr.cleans_after;
         while from < now {
             let oldest = self.log.front().map(|entry| entry.start / self.smr.band);
             let Some(band) = self.open.take().or(oldest) else { return };
-            self.free = from;
+            self.disk.free = from;
             self.clean(band);
-            from = self.free;
+            from = self.disk.free;
         }
     }
 }
@@ -210,15 +196,15 @@ impl Timing for Shingled {
     fn serve(&mut self, now: Time, Command { verb, at, .. }: Command) -> Parts {
         self.clean_when_idle(now);
         let others = self.served.since(now);
-        let mut parts = Parts { queued: others, external: self.free.since(now).less(others), ..Parts::default() };
-        self.free = self.free.max(now);
+        let mut parts = Parts { queued: others, external: self.disk.free.since(now).less(others), ..Parts::default() };
+        self.disk.free = self.disk.free.max(now);
         match verb {
             Verb::Read => self.read(at, &mut parts),
             Verb::Write { .. } => self.write(verb, at, &mut parts),
-            Verb::Flush => parts += self.ask(Verb::Flush, 0, 0),
+            Verb::Flush => parts += self.disk.ask(Verb::Flush, 0, 0),
             Verb::Seek | Verb::Discard(_) => {}
         }
-        self.served = self.free;
+        self.served = self.disk.free;
         parts
     }
 }

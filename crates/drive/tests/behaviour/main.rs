@@ -13,3 +13,4 @@ mod rig;
 mod shingles;
 mod streams;
 mod writes;
+mod zones;

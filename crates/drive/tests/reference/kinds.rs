@@ -146,6 +146,7 @@ fn plain(dice: &mut Dice, level: Level) -> DrivePlan {
         },
         cache: cache(dice, level),
         queue: Queue { depth, age_limit: us(dice, 5_000, 400_000), ..Queue::default() },
+        unmeasured: disk::Unmeasured::default(),
         truth: Truth::default(),
         confidence: Confidence::default(),
     }

@@ -55,6 +55,7 @@ fn apart(other: &Other) -> Vec<String> {
         Kind::Mirror(drive) => return disk(&other.name, &other.title, drive),
         Kind::Dual(drive) => return with_capacity(other, drive),
         Kind::Smr(smr) => return with_capacity(other, &smr.drive),
+        Kind::HostManaged(zoned) => return with_capacity(other, &zoned.drive),
         Kind::Flash(flash) => flash.mb_s,
         Kind::Store(store) => store.mb_s,
         Kind::Tape(tape) => tape.mb_s,

@@ -4,7 +4,7 @@ use super::number;
 use super::sheet::{SheetRow, list_lines};
 use block::{Span, units};
 use disk::Other;
-use disk::other::{Flash, Kind, Smr, Store, Tape};
+use disk::other::{Flash, HostManaged, Kind, Smr, Store, Tape};
 
 /// What `drive show` prints of it.
 pub fn device(other: &Other) -> String {
@@ -17,6 +17,7 @@ pub fn device(other: &Other) -> String {
         Kind::Mirror(drive) => lines.push(("two of", format!("{}: {}", drive.sheet.name, drive.sheet.title))),
         Kind::Dual(half) => lines.push(("each arm has", format!("{}: {}", half.sheet.name, half.sheet.title))),
         Kind::Smr(smr) => lines.extend(shingles(smr)),
+        Kind::HostManaged(drive) => lines.extend(zones(drive)),
         Kind::Flash(flash) => lines.extend(memory(flash)),
         Kind::Store(store) => lines.extend(network(store)),
         Kind::Tape(tape) => lines.extend(reels(tape)),
@@ -37,6 +38,19 @@ fn shingles(smr: &Smr) -> Vec<SheetRow> {
             format!("{cache} at the outer edge, up to {extents} extents, {} a write at least", time(smr.append)),
         ),
         ("bands", format!("{band} each, cleaned when nothing came for {}", time(smr.cleans_after))),
+    ]
+}
+
+fn zones(drive: &HostManaged) -> Vec<SheetRow> {
+    let (zone, all) = (units::show_blocks(drive.zone), number::count(drive.zones()));
+    let anywhere = number::count(drive.conventional);
+    vec![
+        ("on", format!("{}: {}", drive.drive.sheet.name, drive.drive.sheet.title)),
+        (
+            "zones",
+            format!("{all} of {zone}; the first {anywhere} take writes anywhere, the others at their write pointers"),
+        ),
+        ("open zones", format!("at most {}", number::count(u64::from(drive.open_zones)))),
     ]
 }
 

@@ -272,6 +272,8 @@ fn takes(takes: Takes) -> String {
         Takes::Size => "a size with its unit, such as 64KiB".into(),
         Takes::Time => "a time with its unit, such as 20ms".into(),
         Takes::BoolOr(word) => format!("true, false or {word}"),
+        Takes::SizeOr(word) => format!("a size with its unit, such as 64KiB, or {word}"),
+        Takes::TimesOr(word) => format!("a time with its unit, such as 0.2ms, or a list of them, or {word}"),
         Takes::TimeOr(word) => format!("a time with its unit, such as 20ms, or {word}"),
         Takes::Rate => "a rate with its unit, such as 10/s".into(),
         Takes::Word(_) => "one of its words".into(),

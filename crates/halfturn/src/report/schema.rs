@@ -123,10 +123,13 @@ fn kind(takes: Takes) -> Value {
         Takes::Times => json!({ "type": "string", "pattern": TIME }),
         Takes::Rows => json!({ "type": "array", "items": { "type": "array", "items": { "type": "number" } } }),
         Takes::Share => json!({ "type": "number", "minimum": 0, "maximum": 1 }),
-        Takes::Size => json!({ "type": "string", "pattern": r"^\s*[0-9.]+\s*[A-Za-z]+\s*$" }),
+        Takes::Size => json!({ "type": "string", "pattern": SIZE }),
         Takes::Time => json!({ "type": "string", "pattern": TIME }),
         Takes::BoolOr(word) => json!({ "enum": [true, false, word] }),
-        Takes::TimeOr(word) => json!({ "type": "string", "pattern": format!("{TIME}|^{word}$") }),
+        Takes::SizeOr(word) => json!({ "type": "string", "pattern": format!("{SIZE}|^{word}$") }),
+        Takes::TimeOr(word) | Takes::TimesOr(word) => {
+            json!({ "type": "string", "pattern": format!("{TIME}|^{word}$") })
+        }
         Takes::Rate => json!({ "type": "string", "pattern": r"^\s*[0-9.]+\s*/\s*[a-z]+\s*$" }),
         Takes::Word(_) => {
             let words: Vec<Value> =
@@ -136,6 +139,8 @@ fn kind(takes: Takes) -> Value {
     }
 }
 
+/// A size with its unit.
+const SIZE: &str = r"^\s*[0-9.]+\s*[A-Za-z]+\s*$";
 /// A time with its unit.
 const TIME: &str = r"^\s*[0-9.]+\s*[a-z]+\s*$";
 

@@ -5,6 +5,7 @@ use block::{Span, Time, units};
 use load::experiment::{
     AddressPattern, ArrayChoice, Arrivals, Believed, Bound, Case, ClosedPlan, Experiment, Fit, Kind, Like, MadeUpPlan,
     OpenPlan, PAGE, Pace, Pattern, Predictor, Region, RepairPlan, ReplayTiming, ScanPlan, Sizes, TraceChoice, Workload,
+    ZonePlan,
 };
 use sched::array::Level;
 use sched::plan::Preemption;
@@ -179,6 +180,13 @@ fn workload(workload: &Workload, named: bool) -> Vec<String> {
         }
         Kind::Scan(ScanPlan { unit, region }) => {
             let mut words = vec![format!("scan in any order, by {}", units::show_blocks(u64::from(*unit)))];
+            words.extend((*region != Region::WHOLE).then(|| within(*region)));
+            words
+        }
+        Kind::Zones(ZonePlan { zone, blocks, writers, region }) => {
+            let [zone, blocks] = [zone, blocks].map(|blocks| units::show_blocks(u64::from(*blocks)));
+            let mut words =
+                vec![format!("{} zones of {zone} written at once, by {blocks}", number::count(u64::from(*writers)))];
             words.extend((*region != Region::WHOLE).then(|| within(*region)));
             words
         }

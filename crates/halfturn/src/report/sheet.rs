@@ -5,7 +5,7 @@ use super::sustained::rates;
 use super::table::{Edge, table};
 use super::{number, plot};
 use block::{Span, units};
-use disk::{After, Drive, Mechanics, Model, Order, Sheet, Truth};
+use disk::{After, Drive, Mechanics, Model, Order, Sheet, Truth, Unmeasured};
 
 /// Rows of the zone table, at most.
 const ZONE_ROWS: u32 = 16;
@@ -23,7 +23,7 @@ fn disk(drive: &Drive) -> String {
     let mechanics = &sheet.mechanics;
     let mut text = format!(" {}\n\n", sheet.title);
     let mut lines = geometry(mechanics);
-    lines.extend(moves(mechanics));
+    lines.extend(moves(sheet));
     lines.extend(electronics(sheet));
     lines.extend(noise(truth));
     for (name, value) in lines {
@@ -70,7 +70,8 @@ fn geometry(mechanics: &Mechanics) -> Vec<SheetRow> {
     ]
 }
 
-fn moves(mechanics: &Mechanics) -> Vec<SheetRow> {
+fn moves(sheet: &Sheet) -> Vec<SheetRow> {
+    let mechanics = &sheet.mechanics;
     let (seek, switches) = (&mechanics.seek, &mechanics.switches);
     let full = seek.time(mechanics.layout.cylinders().saturating_sub(1));
     let mut switch = format!("head {}, cylinder {}", ms(switches.head), ms(switches.cylinder));
@@ -88,7 +89,13 @@ fn moves(mechanics: &Mechanics) -> Vec<SheetRow> {
             ),
         ),
         ("switch", switch),
-        ("write settle", format!("{} after a random move", ms(switches.write_settle))),
+        (
+            "write settle",
+            match sheet.unmeasured.write_settle {
+                true => Unmeasured::WORD.to_owned(),
+                false => format!("{} after a random move", ms(switches.write_settle)),
+            },
+        ),
     ]
 }
 
@@ -98,7 +105,7 @@ fn electronics(sheet: &Sheet) -> Vec<SheetRow> {
     let times = format!(
         "read {}, write {}, cache hit {}",
         either(overheads.read),
-        either(overheads.write),
+        if sheet.unmeasured.write_overhead { Unmeasured::WORD.to_owned() } else { either(overheads.write) },
         either(overheads.hit)
     );
     let size = |blocks: u32| units::show_blocks(u64::from(blocks));
@@ -107,6 +114,7 @@ fn electronics(sheet: &Sheet) -> Vec<SheetRow> {
         n => format!("{n} segments of {}, {} read ahead", size(cache.segment), size(cache.read_ahead)),
     };
     let writes = match cache.write_buffer {
+        _ if sheet.unmeasured.write_buffer => format!("write buffer {}", Unmeasured::WORD),
         0 => "no write buffer".to_owned(),
         blocks => format!("write buffer {}", size(blocks)),
     };

@@ -79,9 +79,13 @@ fn profile_says_what_it_found_and_its_drive_can_be_simulated() {
     let path = folder.join("learned.toml").to_string_lossy().into_owned();
     let text = said(&["profile", "simulated:mimic-base", "--quick", "-o", &path]);
     insta::assert_snapshot!(text.replace(&path, "learned.toml"));
-    assert!(said(&["drive", "show", &path]).contains("Profile of simulated:mimic-base"));
+    let shown = said(&["drive", "show", &path]);
+    assert!(shown.contains("Profile of simulated:mimic-base"));
+    assert!(shown.contains("write buffer unknown") && shown.contains("write unknown"), "{shown}");
     let small = said(&["simulate", &data("small.toml"), "--set", &format!("drive.model={path}")]);
     assert!(small.contains("satf"), "{small}");
+    // What is not known of writes is said, and what stands in its place.
+    assert!(small.contains("are not known: it writes as it reads, without a buffer"), "{small}");
 }
 
 #[test]

@@ -101,7 +101,8 @@ fn is_taken(about: &About, value: &str) -> bool {
         Takes::Share => value.parse().is_ok_and(|number: f64| (0.0..=1.0).contains(&number)),
         Takes::Size => units::blocks(value).is_ok(),
         Takes::Time | Takes::Times => units::span(value).is_ok(),
-        Takes::TimeOr(word) => value == word || units::span(value).is_ok(),
+        Takes::SizeOr(word) => value == word || units::blocks(value).is_ok(),
+        Takes::TimeOr(word) | Takes::TimesOr(word) => value == word || units::span(value).is_ok(),
         Takes::Rate => units::rate(value).is_ok(),
         Takes::Word(words) => words().iter().any(|(word, _)| *word == value),
     }

@@ -151,6 +151,11 @@ impl DriveChoice {
         if self.write_buffer { read } else { read.without_write_buffer() }
     }
 
+    /// What nobody measured of it, with these caches: a buffer that is off is known.
+    fn unmeasured(&self, sheet: &Sheet) -> disk::Unmeasured {
+        disk::Unmeasured { write_buffer: sheet.unmeasured.write_buffer && self.write_buffer, ..sheet.unmeasured }
+    }
+
     /// What can be known of it by the word of a drive file or of another drive of the catalogue, which is to have as many blocks.
     ///
     /// # Errors
@@ -164,6 +169,7 @@ impl DriveChoice {
             return Err(BadInput::new(name, At::File, what, mend));
         }
         sheet.cache = self.switch_caches(sheet.cache);
+        sheet.unmeasured = self.unmeasured(&sheet);
         Ok(sheet)
     }
 
@@ -202,6 +208,7 @@ impl DriveChoice {
             Model::Disk(drive) => {
                 let disk::Drive { mut sheet, truth } = *drive;
                 sheet.cache = self.switch_caches(sheet.cache);
+                sheet.unmeasured = self.unmeasured(&sheet);
                 sheet.queue.depth = depth;
                 let truth = if self.noise { truth } else { Truth::default() };
                 let seek_noise = self.seek_noise.unwrap_or(truth.seek_noise);

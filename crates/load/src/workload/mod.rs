@@ -20,6 +20,7 @@ pub use processes::ProcessPlan;
 pub use scan::ScanPlan;
 pub use sweep::RepairPlan;
 pub use times::Times;
+pub use zones::ZonePlan;
 
 use crate::draw::Draw;
 use block::{BadInput, Extent, Op, Time};
@@ -108,6 +109,7 @@ kinds! {
     made_up: MadeUp(MadeUpPlan),
     sweep: Repair(RepairPlan),
     scan: Scan(ScanPlan),
+    zones: Zones(ZonePlan),
     processes: Processes(ProcessPlan),
     compression: Compression(CompressionPlan),
     process_flow: Recorded(RecordedPlan),

@@ -40,5 +40,6 @@ mod shares;
 mod short_commands;
 mod sums;
 mod told;
+mod unmeasured;
 mod worth;
 mod writes;
