@@ -7,10 +7,14 @@
 //! know what serves the requests: a disk, an array, which order they are served in.
 
 mod account;
+mod asks;
 mod cache;
 mod cpu;
 mod events;
 mod kernel;
+mod limits;
+mod locks;
+mod ordered;
 mod picture;
 mod pictured;
 mod process;

@@ -76,9 +76,11 @@ fn doing(recorder: &mut PictureRecorder, standing: ProcessState) -> Option<Doing
         ProcessState::Ready => Doing::Ready,
         ProcessState::ForRequest(slot) => Doing::Waiting(recorder.request(slot).map(|made| made.number)),
         ProcessState::ForTold(_) => Doing::Waiting(None),
-        ProcessState::Watching(_) | ProcessState::ForName(_) | ProcessState::Until(_) | ProcessState::On(_) => {
-            Doing::Asleep
-        }
+        ProcessState::Watching(_)
+        | ProcessState::ForName(_)
+        | ProcessState::Until(_)
+        | ProcessState::On(_)
+        | ProcessState::ForLock(_) => Doing::Asleep,
         ProcessState::Gone => return None,
     })
 }

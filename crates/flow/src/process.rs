@@ -1,5 +1,6 @@
 //! Processes: what they do, step by step, and where they stand.
 
+use crate::limits::LimitEstimate;
 use crate::requests::Criticality;
 use block::{Extent, Op, Span, Time};
 
@@ -63,10 +64,29 @@ pub enum ProcessStep {
         /// The channel whose sleepers are woken.
         channel: u32,
     },
+    /// Takes a lock, or waits until it has it.
+    Lock {
+        /// The lock, by a number.
+        lock: u32,
+    },
+    /// Gives up a lock.
+    Unlock {
+        /// The lock, by a number.
+        lock: u32,
+    },
+    /// Lets the others that can run have their turn first.
+    Yield,
     /// Creates another process, which can run at once.
     Fork(Box<dyn Program>),
     /// The process ends here; what waits for it goes on.
     Exit,
+}
+
+impl ProcessStep {
+    /// Whether a process sleeps by it, unless what it waits for has happened.
+    pub(crate) fn sleeps(&self) -> bool {
+        matches!(self, ProcessStep::Await { .. } | ProcessStep::Pause { .. } | ProcessStep::Sleep { .. })
+    }
 }
 
 /// What a process is going to do.
@@ -82,6 +102,16 @@ pub trait Program {
     /// What it is called; what goes on in interrupts has no name.
     fn name(&self) -> &str {
         ""
+    }
+
+    /// As which of all the processors have it in turn, where their order is given.
+    fn seat(&self) -> Option<u64> {
+        None
+    }
+
+    /// Whether it is what interrupts do, and needs no processor, where their order is given.
+    fn is_interrupt(&self) -> bool {
+        false
     }
 
     /// The processors it may have, a bit each; those from the 65th on count as of the first 64 again.
@@ -109,6 +139,8 @@ pub(crate) enum ProcessState {
     On(u32),
     /// The same, for I/O.
     ForTold(u32),
+    /// Until another gives up a lock.
+    ForLock(u32),
     /// The process has ended.
     Gone,
 }
@@ -121,7 +153,14 @@ impl ProcessState {
 
     /// Whether nothing moves it but another process.
     pub(crate) fn is_still(self) -> bool {
-        matches!(self, ProcessState::On(_) | ProcessState::ForTold(_) | ProcessState::ForName(_) | ProcessState::Gone)
+        matches!(
+            self,
+            ProcessState::On(_)
+                | ProcessState::ForTold(_)
+                | ProcessState::ForName(_)
+                | ProcessState::ForLock(_)
+                | ProcessState::Gone
+        )
     }
 }
 
@@ -159,6 +198,10 @@ pub(crate) struct ProcessEntry {
     pub(crate) slice: Span,
     /// Whether it last left its processor to wait for I/O.
     pub(crate) was_blocked: bool,
+    /// How often it was given a processor.
+    pub(crate) dispatches: u32,
+    /// How long after it asked somebody waited, so far.
+    pub(crate) limits: LimitEstimate,
 }
 
 impl ProcessEntry {
@@ -174,6 +217,8 @@ impl ProcessEntry {
             owed: Span::ZERO,
             slice,
             was_blocked: false,
+            dispatches: 0,
+            limits: LimitEstimate::default(),
         }
     }
 
@@ -203,6 +248,7 @@ impl ProcessEntry {
             | ProcessState::On(_)
             | ProcessState::Watching(_)
             | ProcessState::ForName(_)
+            | ProcessState::ForLock(_)
             | ProcessState::Gone => {
                 return times;
             }
@@ -218,6 +264,8 @@ pub(crate) enum StepOutcome {
     Done,
     /// The process computes for so long.
     Takes(Span),
+    /// The process can go on, after others.
+    Yields,
     /// The process leaves its processor.
     Leaves(ProcessState),
 }

@@ -1,5 +1,6 @@
 //! The requests of a system: how much each matters, who waits for it, and what its time limit was.
 
+use crate::process::Pid;
 use block::{Extent, Qos, RequestId, Time};
 
 /// How much a request matters to the system (004 §3).
@@ -38,7 +39,11 @@ pub(crate) struct RequestState {
     /// As the one who asked thought.
     pub(crate) issued_as: Criticality,
     pub(crate) criticality: Criticality,
+    /// The process that asked.
+    pub(crate) asker: Pid,
     pub(crate) arrived: Time,
+    /// By when somebody was likely to wait for it, of one that was limited.
+    pub(crate) limit: Option<Time>,
     /// When its first command was issued, or never yet.
     pub(crate) began: Time,
     /// What its commands waited for the drive's own work, ns.
@@ -91,8 +96,8 @@ impl RequestTable {
 pub(crate) struct Classes(pub(crate) [u8; 3]);
 
 impl Classes {
-    pub(crate) fn qos(self, criticality: Criticality) -> Qos {
-        Qos { class: self.0[criticality as usize], priority: criticality.priority(), deadline: None }
+    pub(crate) fn qos(self, criticality: Criticality, deadline: Option<Time>) -> Qos {
+        Qos { class: self.0[criticality as usize], priority: criticality.priority(), deadline }
     }
 }
 

@@ -11,13 +11,15 @@ use crate::account::SystemAccount;
 use crate::cache::{BufferCache, Content};
 use crate::cpu::{Handler, Processor, ProcessorState};
 use crate::events::{ModelEvent, ModelEventKind};
+use crate::locks::LockState;
+use crate::ordered::DispatchOrder;
 use crate::picture::PictureRecorder;
 use crate::process::{Pid, ProcessEntry, ProcessState, Program, StepOutcome};
 use crate::requests::{Classes, Purpose, RequestTable, id};
 use crate::setup::MachineSetup;
-use block::{BadInput, Ending, RequestId, Span, Time};
+use block::{RequestId, Span, Time};
 use load::experiment::{Experiment, SystemPlan};
-use load::{Draw, Load, Meter, Served};
+use load::{Draw, Meter};
 use sched::Input;
 use sched::value::Worth;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -35,13 +37,15 @@ pub struct ProcessSystem {
     sleepers: BTreeSet<(Time, Pid)>,
     /// Wake-ups for which nobody slept yet, by channel.
     pub(crate) signals: BTreeMap<u32, u32>,
+    /// Locks that somebody has.
+    pub(crate) locks: BTreeMap<u32, LockState>,
     pub(crate) cache: BufferCache,
     pub(crate) classes: Classes,
     /// What it has to say to the core.
     pub(crate) outbox: VecDeque<Input>,
     /// The next clock interrupt.
     tick: Time,
-    now: Time,
+    pub(crate) now: Time,
     /// The processor that is at work at this instant.
     current: Option<usize>,
     /// Processes blocked for I/O; processes that count and have not ended; of these, those not asleep on a channel; and
@@ -51,7 +55,9 @@ pub struct ProcessSystem {
     moving: u32,
     daemons: u32,
     pub(crate) account: SystemAccount,
-    meter: Meter,
+    pub(crate) meter: Meter,
+    /// In which order the processors have processes, where that is given.
+    pub(crate) order: Option<DispatchOrder>,
     events: Option<Vec<ModelEvent>>,
     pub(crate) recorder: Option<Box<PictureRecorder>>,
     notes: Vec<String>,
@@ -95,6 +101,7 @@ impl ProcessSystem {
             named: BTreeMap::new(),
             sleepers: BTreeSet::new(),
             signals: BTreeMap::new(),
+            locks: BTreeMap::new(),
             cache: BufferCache::new(plan.cache, plan.cache_piece, Draw::new(seed, u64::MAX)),
             classes,
             outbox: VecDeque::new(),
@@ -107,6 +114,7 @@ impl ProcessSystem {
             daemons: 0,
             account: SystemAccount { cpus: plan.cpus.unwrap_or(1), ..SystemAccount::default() },
             meter,
+            order: None,
             events: None,
             recorder: None,
             notes: Vec::new(),
@@ -178,17 +186,23 @@ impl ProcessSystem {
         self.processes.push(ProcessEntry::new(program, self.plan.slice, self.now));
         self.caught_up(pid);
         self.note(ModelEventKind::Fork(pid));
+        if self.order.is_some() && self.settles(pid) {
+            return;
+        }
         self.ready.push_back(pid);
         self.employ(pid);
     }
 
     /// Whether a process may have a processor.
     fn may_have(&self, pid: Pid, cpu: usize) -> bool {
+        if let Some(order) = &self.order {
+            return order.is_next(cpu, &self.processes[pid.0 as usize]);
+        }
         self.processes[pid.0 as usize].program.cpus() >> (cpu % 64) & 1 == 1
     }
 
     /// Gives an idle processor something to do, if it may have this process.
-    fn employ(&mut self, pid: Pid) {
+    pub(crate) fn employ(&mut self, pid: Pid) {
         let idle = |cpu: &usize| self.cpus[*cpu].is_free() && self.cpus[*cpu].state == ProcessorState::Idle;
         if let Some(cpu) = (0..self.cpus.len()).filter(idle).find(|cpu| self.may_have(pid, *cpu)) {
             self.dispatch(cpu);
@@ -244,7 +258,8 @@ impl ProcessSystem {
     /// Whether the clock still matters.
     fn ticks(&self) -> bool {
         let roused = self.living > 0 && !self.sleepers.is_empty();
-        self.moving > 0 || roused || (self.daemons > 0 && self.cache.has_dirty())
+        let awaits_turn = self.order.is_some() && !self.ready.is_empty();
+        self.moving > 0 || roused || awaits_turn || (self.daemons > 0 && self.cache.has_dirty())
     }
 
     /// Where in the run queue the next process of a processor stands.
@@ -273,6 +288,10 @@ impl ProcessSystem {
             return self.cpus[cpu].set(ProcessorState::Idle, Time::NEVER);
         };
         self.note(ModelEventKind::Dispatch(pid));
+        self.process(pid).dispatches += 1;
+        if let Some(order) = &mut self.order {
+            order.advance(cpu);
+        }
         let switch = self.scale(self.plan.switch);
         let was_blocked = std::mem::take(&mut self.process(pid).was_blocked);
         self.stands(pid, ProcessState::Running);
@@ -302,6 +321,9 @@ impl ProcessSystem {
         process.was_blocked = for_io;
         self.caught_up(pid);
         self.stands(pid, ProcessState::Ready);
+        if self.order.is_some() && self.settles(pid) {
+            return;
+        }
         let able = |cpu: &usize| self.may_have(pid, *cpu);
         let free = (0..self.cpus.len()).filter(able).filter(|cpu| self.cpus[*cpu].is_free()).count();
         let had = self.had(pid);
@@ -376,6 +398,16 @@ impl ProcessSystem {
             }
             match self.step(pid, self.now) {
                 StepOutcome::Done => {}
+                StepOutcome::Yields => {
+                    self.stands(pid, ProcessState::Ready);
+                    self.ready.push_back(pid);
+                    self.cpus[cpu].process = None;
+                    self.dispatch(cpu);
+                    if self.process(pid).standing == ProcessState::Ready {
+                        self.employ(pid);
+                    }
+                    return;
+                }
                 StepOutcome::Takes(span) => {
                     let until = self.now + span;
                     return self.cpus[cpu].set(ProcessorState::Computing, until);
@@ -407,7 +439,7 @@ impl ProcessSystem {
     }
 
     /// An interrupt comes; the first processor that is free takes it, or the first of all.
-    fn interrupt(&mut self, handler: Handler) {
+    pub(crate) fn interrupt(&mut self, handler: Handler) {
         let free = self.cpus.iter().position(Processor::is_free).unwrap_or(0);
         self.raise(free, handler);
     }
@@ -500,15 +532,21 @@ impl ProcessSystem {
     }
 
     /// The next thing that happens by itself.
-    fn next_event(&self) -> Option<Time> {
+    pub(crate) fn next_event(&self) -> Option<Time> {
         let busy = self.cpus.iter().map(|cpu| cpu.until).min().unwrap_or(Time::NEVER);
         let sleeper = self.sleepers.first().map_or(Time::NEVER, |(until, _)| *until);
-        let next = if self.ticks() { busy.min(self.tick).min(sleeper) } else { busy };
+        let next = if self.ticks() {
+            busy.min(self.tick).min(sleeper)
+        } else if self.order.is_some() {
+            busy.min(sleeper)
+        } else {
+            busy
+        };
         (next < Time::NEVER).then_some(next)
     }
 
     /// Something happens by itself.
-    fn advance(&mut self) {
+    pub(crate) fn advance(&mut self) {
         if let Some(cpu) = self.cpus.iter().position(|cpu| cpu.until <= self.now) {
             return self.act(cpu);
         }
@@ -517,6 +555,7 @@ impl ProcessSystem {
         }
         if self.ticks() && self.tick <= self.now {
             self.tick += self.plan.clock;
+            self.watch_order();
             for cpu in 0..self.cpus.len() {
                 self.raise(cpu, Handler::Clock);
             }
@@ -529,65 +568,5 @@ fn about(handler: Handler) -> Option<RequestId> {
     match handler {
         Handler::Clock => None,
         Handler::Completion(slot) => Some(id(slot)),
-    }
-}
-
-impl Load for ProcessSystem {
-    fn due(&self) -> Option<Time> {
-        if self.outbox.is_empty() { self.next_event() } else { Some(self.now) }
-    }
-
-    fn fire(&mut self, now: Time, _: Span) -> Result<Option<Input>, BadInput> {
-        self.charge(now);
-        if self.outbox.is_empty() {
-            self.advance();
-        }
-        Ok(self.outbox.pop_front())
-    }
-
-    fn begin_request(&mut self, now: Time, id: RequestId) {
-        let Some(asked) = self.requests.get(id.0) else { return };
-        if asked.began == Time::NEVER {
-            asked.began = now;
-            self.charge(now);
-            self.note(ModelEventKind::Access(id));
-        }
-    }
-
-    fn add_wait(&mut self, id: RequestId, external: Span) {
-        if let Some(asked) = self.requests.get(id.0) {
-            asked.external += external.0;
-        }
-    }
-
-    fn take_served(&mut self, now: Time, id: RequestId) -> Option<Served> {
-        let asked = *self.requests.get(id.0)?;
-        let qos = self.classes.qos(asked.issued_as);
-        let external = Span(asked.external);
-        let counts = asked.arrived >= self.meter.from();
-        let (arrived, began) = (asked.arrived, asked.began);
-        Some(Served { at: asked.at, arrived, began, ended: now, external, counts, qos })
-    }
-
-    fn end_request(&mut self, now: Time, id: RequestId, how: Ending) {
-        self.charge(now);
-        let Some(served) = self.take_served(now, id) else { return };
-        if let Some(asked) = self.requests.get(id.0) {
-            asked.ended = true;
-        }
-        if let Some(made) = self.recorder.as_mut().and_then(|recorder| recorder.request(id.0)) {
-            made.ended = Some(now);
-        }
-        self.account.last_io = now;
-        self.meter.add_ended(&served, how);
-        self.interrupt(Handler::Completion(id.0));
-    }
-
-    fn meter(&self) -> &Meter {
-        &self.meter
-    }
-
-    fn meter_mut(&mut self) -> &mut Meter {
-        &mut self.meter
     }
 }

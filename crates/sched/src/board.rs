@@ -164,7 +164,7 @@ impl<P: Predictor> Board<P> {
             out.push(Action::Wait(job.request, if held { Wait::Overlap } else { Wait::Queue }));
         }
         if held {
-            return;
+            return self.hand_on_urgency(id);
         }
         self.enqueue(id, job);
         if self.keeps_newcomers {

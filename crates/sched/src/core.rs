@@ -523,6 +523,7 @@ impl<P: Predictor> Core<P> {
                     board.enqueue(id, &job);
                 }
                 board.await_deadline(id);
+                board.hand_on_urgency(id);
             }
         }
     }

@@ -21,6 +21,7 @@ mod fitting;
 mod frames;
 mod free;
 mod idle;
+mod inherit;
 mod job;
 mod leisure;
 mod overlap;

@@ -3,9 +3,10 @@
 //!
 //! `COMM-PID (TGID) [CPU] FLAGS SECONDS.MICROSECONDS: EVENT: FIELDS`. The third of the flags tells whether the line was
 //! written in a hard (`h`, `H`) or soft (`s`) interrupt. What is of no use to the process-flow model is [`KernelEventKind::Other`]. The
-//! same, written small, is [`compact`].
+//! same, written small, is [`compact`]; as the kernel has it, `raw`.
 
 pub mod compact;
+mod raw;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -119,6 +120,8 @@ pub struct Recording {
     /// The command that was recorded, by its process and in words, where the file says.
     pub command: Option<(u32, String)>,
     compact: bool,
+    /// The lines of one that is the kernel's own records.
+    raw: Option<raw::RawLines>,
 }
 
 /// Whether a file is such a recording.
@@ -128,7 +131,7 @@ pub struct Recording {
 pub fn looks(path: &Path) -> Result<bool, BadInput> {
     let mut feed = TraceFeed::new(TraceSource::open(path)?);
     let begin = feed.peek(compact::HEAD.len())?;
-    Ok(begin.starts_with(b"# tracer: nop") || begin == compact::HEAD)
+    Ok(begin.starts_with(b"# tracer: nop") || begin.starts_with(raw::HEAD) || begin == compact::HEAD)
 }
 
 impl Recording {
@@ -139,14 +142,17 @@ impl Recording {
     pub fn open(path: &Path) -> Result<Recording, BadInput> {
         let mut feed = TraceFeed::new(TraceSource::open(path)?);
         let compact = feed.peek(compact::HEAD.len())? == compact::HEAD;
+        let is_raw = feed.peek(raw::HEAD.len())? == raw::HEAD;
+        let raw = if is_raw { Some(raw::RawLines::open(path)?) } else { None };
         Ok(Recording {
+            lost: raw.as_ref().map_or(0, |raw| raw.lost),
+            raw,
             feed,
             compact,
             command: None,
             begin: None,
             last: Time::ZERO,
             names: BTreeMap::new(),
-            lost: 0,
             steps_back: 0,
         })
     }
@@ -156,6 +162,13 @@ impl Recording {
     /// # Errors
     /// A line that cannot be understood, with its number.
     pub fn next_event(&mut self) -> Result<Option<KernelEvent>, BadInput> {
+        if let Some(raw) = &mut self.raw {
+            let Some(line) = raw.next_line() else { return Ok(None) };
+            return match parse(line.as_bytes()) {
+                Ok((event, name)) => Ok(Some(self.follow(event, name))),
+                Err(fault) => Err(self.feed.bad(fault)),
+            };
+        }
         loop {
             let Some(line) = self.feed.line()? else { return Ok(None) };
             if self.compact {
@@ -185,20 +198,24 @@ impl Recording {
                 Some(_) => parse(line),
             };
             match parsed {
-                Ok((mut event, name)) => {
-                    if event.task != IDLE && !self.names.contains_key(&event.task) {
-                        self.names.insert(event.task, name);
-                    }
-                    let begin = *self.begin.get_or_insert(event.at);
-                    let at = Time(event.at.since(begin).0);
-                    self.steps_back += u64::from(event.at < begin || at < self.last);
-                    self.last = self.last.max(at);
-                    event.at = self.last;
-                    return Ok(Some(event));
-                }
+                Ok((event, name)) => return Ok(Some(self.follow(event, name))),
                 Err(fault) => return Err(self.feed.bad(fault)),
             }
         }
+    }
+}
+
+impl Recording {
+    /// An event from the first on, after those before it; and the name of its task.
+    fn follow(&mut self, event: KernelEvent, name: String) -> KernelEvent {
+        if event.task != IDLE && !self.names.contains_key(&event.task) {
+            self.names.insert(event.task, name);
+        }
+        let begin = *self.begin.get_or_insert(event.at);
+        let at = Time(event.at.since(begin).0);
+        self.steps_back += u64::from(event.at < begin || at < self.last);
+        self.last = self.last.max(at);
+        KernelEvent { at: self.last, ..event }
     }
 }
 

@@ -11,11 +11,15 @@ use load::workload::Addresses;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum SyntheticStage {
     Compute,
+    Lock,
     Ask,
-    /// Waits for what it just asked for.
+    /// Waits for what it asked for.
     Await,
     /// Computes until it needs what it asked for.
     Think,
+    /// Sees what it asked for end, which it does not need.
+    Watch,
+    Unlock,
 }
 
 /// A process that repeats one pattern of computing and I/O.
@@ -25,25 +29,30 @@ pub struct Synthetic {
     addresses: Addresses,
     draw: Draw,
     key: u32,
+    /// The lock of its workload, and whether it has it or is about to.
+    lock: u32,
+    locks: bool,
     stage: SyntheticStage,
     asked: u64,
 }
 
 impl Synthetic {
-    /// The process of this number among those of a workload; it names its requests by `key`.
+    /// The process of this number among those of a workload; it names its requests by `key`, and has
+    /// a lock with the others.
     ///
     /// # Errors
     /// When what it asks for does not fit the device.
     pub fn new(
         name: &str,
         plan: &ProcessPlan,
-        (index, key): (u32, u32),
+        (index, key, lock): (u32, u32, u32),
         blocks: u64,
         mut draw: Draw,
     ) -> Result<Synthetic, BadInput> {
         let addresses = Addresses::new(name, &plan.pattern, blocks, Draw::new(draw.below(u64::MAX), 1))?;
         let name = format!("{name} {}", index + 1);
-        Ok(Synthetic { name, plan: plan.clone(), addresses, draw, key, stage: SyntheticStage::Compute, asked: 0 })
+        let (plan, stage) = (plan.clone(), SyntheticStage::Compute);
+        Ok(Synthetic { name, plan, addresses, draw, key, lock, locks: false, stage, asked: 0 })
     }
 }
 
@@ -56,8 +65,14 @@ impl Program for Synthetic {
         match self.stage {
             SyntheticStage::Compute if self.plan.requests.is_some_and(|most| self.asked >= most) => ProcessStep::Exit,
             SyntheticStage::Compute => {
+                let span = self.plan.compute.draw(&mut self.draw);
+                self.locks = self.plan.locked > 0.0 && self.draw.unit() < self.plan.locked;
+                self.stage = if self.locks { SyntheticStage::Lock } else { SyntheticStage::Ask };
+                ProcessStep::Compute(span)
+            }
+            SyntheticStage::Lock => {
                 self.stage = SyntheticStage::Ask;
-                ProcessStep::Compute(self.plan.compute.draw(&mut self.draw))
+                ProcessStep::Lock { lock: self.lock }
             }
             SyntheticStage::Ask => {
                 self.asked += 1;
@@ -68,19 +83,25 @@ impl Program for Synthetic {
                     chance if chance < self.plan.critical + self.plan.limited => {
                         (Criticality::Limited, SyntheticStage::Think)
                     }
+                    _ if self.locks => (Criticality::Noncritical, SyntheticStage::Watch),
                     _ => (Criticality::Noncritical, SyntheticStage::Compute),
                 };
                 self.stage = stage;
-                let key = (criticality > Criticality::Noncritical).then_some((self.key, 1));
+                let key = (stage != SyntheticStage::Compute).then_some((self.key, 1));
                 ProcessStep::Ask { key, op, at, criticality }
             }
             SyntheticStage::Think => {
                 self.stage = SyntheticStage::Await;
                 ProcessStep::Compute(self.plan.limit.draw(&mut self.draw))
             }
-            SyntheticStage::Await => {
+            SyntheticStage::Await | SyntheticStage::Watch => {
+                let blocks = self.stage == SyntheticStage::Await;
+                self.stage = if self.locks { SyntheticStage::Unlock } else { SyntheticStage::Compute };
+                ProcessStep::Await { key: self.key, blocks }
+            }
+            SyntheticStage::Unlock => {
                 self.stage = SyntheticStage::Compute;
-                ProcessStep::Await { key: self.key, blocks: true }
+                ProcessStep::Unlock { lock: self.lock }
             }
         }
     }

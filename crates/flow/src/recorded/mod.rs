@@ -1,14 +1,16 @@
 //! What a recorded machine did: its own account, and how much each of its requests mattered, from who slept on it.
 
+mod life;
 mod machine;
 mod picture;
 mod programs;
 mod replay;
 mod tape;
+mod turns;
 
 pub(crate) use machine::machine;
 pub use picture::picture;
-pub use replay::{ReplayOutcome, replay};
+pub use replay::{Dispatching, ReplayOutcome, replay};
 pub use tape::LoadedRecording;
 
 use block::{Op, Span, Time};

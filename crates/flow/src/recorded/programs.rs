@@ -9,7 +9,10 @@
 //! anyone (work for a worker that is awake, requests handed down by a loop device) is found again from what ends in
 //! the same interrupt, and from equal requests on two devices.
 
+use super::life::RecordedProcess;
+use super::turns::TurnBook;
 use super::{LoadedRecording, RecordedCpu, key, kind};
+use crate::ordered::DispatchOrder;
 use crate::process::{ProcessStep, Program};
 use crate::requests::Criticality;
 use block::{Op, Span, Time};
@@ -52,12 +55,18 @@ pub struct Programs {
     pub unended: usize,
     /// Requests to other devices that nobody was seen to pass on.
     pub elsewhere: u64,
+    /// In which order processors had processes, where that is kept.
+    pub(crate) order: Option<DispatchOrder>,
+    /// When processes went to sleep, by seat, where the order is kept.
+    pub(super) sleeps: BTreeMap<u64, Vec<Time>>,
 }
 
 /// A step that is not yet whole.
 #[derive(Clone, Copy, Debug)]
-enum StepDraft {
+pub(super) enum StepDraft {
     Compute(Span),
+    /// Gives way, where the order of processes is kept.
+    Yield,
     Ask(usize),
     Await(usize),
     /// Sleeps until a request has ended, for whatever there is to do then.
@@ -83,15 +92,17 @@ enum Waker {
 }
 
 #[derive(Debug, Default)]
-struct ProgramTask {
+pub(super) struct ProgramTask {
     pid: u32,
+    /// How many processes had its number before.
+    generation: u32,
     steps: Vec<StepDraft>,
-    computed: Span,
+    pub(super) computed: Span,
     /// Whether it is a worker of the kernel.
     works: bool,
     /// Since when it sleeps, and how it went to.
     asleep: Option<(Time, SwitchState)>,
-    woken: Option<Time>,
+    pub(super) woken: Option<Time>,
     /// Processors it was seen on since it last slept, a bit each; and on each stretch before.
     seen_on: u64,
     stretches: VecDeque<u64>,
@@ -102,6 +113,22 @@ struct ProgramTask {
     born: Option<usize>,
     /// Whether the run is over when all such have ended.
     counts: bool,
+}
+
+impl ProgramTask {
+    /// As which of all processors have it in turn.
+    pub(super) fn seat(&self, pid: u32) -> u64 {
+        u64::from(self.generation) << 32 | u64::from(pid)
+    }
+}
+
+/// A request that an interrupt made.
+#[derive(Clone, Copy, Debug)]
+struct FollowUp {
+    /// After the end of another, and so long after, or after the beginning.
+    after: Option<usize>,
+    gap: Span,
+    request: usize,
 }
 
 /// A request to another device, of which a worker may make one to this.
@@ -120,16 +147,18 @@ pub(super) struct Making {
     /// What was asked of the device.
     pub(super) requests: Vec<RecordedRequest>,
     open: BTreeMap<super::RequestKey, usize>,
-    tasks: BTreeMap<u32, ProgramTask>,
+    pub(super) tasks: BTreeMap<u32, ProgramTask>,
+    /// Whose turn it was, where that is kept.
+    pub(super) turns: Option<TurnBook>,
     /// Those that ended and whose number another has now.
     gone: Vec<ProgramTask>,
     births: usize,
     cpus: BTreeMap<usize, RecordedCpu>,
     /// Requests made in the interrupt that ended another.
-    follow: Vec<(usize, usize)>,
+    follow: Vec<FollowUp>,
     channels: u32,
     last_ended: Option<usize>,
-    now: Time,
+    pub(super) now: Time,
     elsewhere: u64,
     /// Requests to other devices that have not ended.
     above: Vec<Above>,
@@ -141,7 +170,17 @@ pub(super) struct Making {
 
 /// Reads what programs are made of, of the requests to one device.
 pub(super) fn making(tape: &LoadedRecording, device: (u32, u32)) -> Making {
+    make(tape, device, None)
+}
+
+/// The same, with the order in which processors had processes.
+pub(super) fn making_in_order(tape: &LoadedRecording, device: (u32, u32)) -> Making {
+    make(tape, device, Some(TurnBook::default()))
+}
+
+fn make(tape: &LoadedRecording, device: (u32, u32), turns: Option<TurnBook>) -> Making {
     let mut making = Making {
+        turns,
         device,
         requests: Vec::new(),
         open: BTreeMap::new(),
@@ -180,7 +219,7 @@ impl Making {
     }
 
     /// A step of a task, after what it computed.
-    fn push(&mut self, pid: u32, step: StepDraft) {
+    pub(super) fn push(&mut self, pid: u32, step: StepDraft) {
         let task = self.tasks.entry(pid).or_default();
         let computed = std::mem::take(&mut task.computed);
         if computed > Span::ZERO {
@@ -193,6 +232,9 @@ impl Making {
     }
 
     fn take(&mut self, event: &KernelEvent, names: &BTreeMap<u32, String>) {
+        if self.turns.is_some() && !self.cpus.contains_key(&event.cpu) {
+            self.begins_on(event.cpu, event.task);
+        }
         let last = RecordedCpu::follow(&mut self.cpus, event);
         match event.what {
             KernelEventKind::Switch { from, left, to } => self.switches(event.cpu, from, left, to),
@@ -200,8 +242,12 @@ impl Making {
             KernelEventKind::Fork(child) => {
                 // Threads of the kernel are nobody's work.
                 let counts = names.get(&event.task).is_none_or(|name| name != KERNEL);
-                let task = ProgramTask { born: Some(self.births), counts, ..ProgramTask::default() };
-                self.gone.extend(self.tasks.insert(child, task));
+                let generation = self.tasks.get(&child).map_or(0, |task| task.generation + 1);
+                let woken = self.turns.is_some().then_some(self.now);
+                let born = Some(self.births);
+                let task = ProgramTask { born, counts, generation, woken, ..ProgramTask::default() };
+                let before = self.tasks.insert(child, task);
+                self.gone.extend(before.map(|task| ProgramTask { pid: child, ..task }));
                 self.push(event.task, StepDraft::Fork(self.births));
                 self.births += 1;
             }
@@ -253,9 +299,12 @@ impl Making {
             let task = self.tasks.entry(to).or_default();
             task.seen_on |= 1 << (cpu % 64);
             // What it takes to rouse an idle processor is as good as computing.
-            let woken = task.woken.take().filter(|_| from == IDLE);
-            task.computed += woken.map_or(Span::ZERO, |woken| self.now.since(woken));
+            if self.turns.is_none() {
+                let woken = task.woken.take().filter(|_| from == IDLE);
+                task.computed += woken.map_or(Span::ZERO, |woken| self.now.since(woken));
+            }
         }
+        self.turn(cpu, (from, left), to);
     }
 
     fn waking(&mut self, event: &KernelEvent, pid: u32, ended: Option<usize>, names: &BTreeMap<u32, String>) {
@@ -287,6 +336,7 @@ impl Making {
         let worker = *worker;
         if let Some(request) = found.take() {
             self.watches(worker, request);
+            self.is_ready_from(worker, request);
         }
     }
 
@@ -308,7 +358,8 @@ impl Making {
         if self.above.iter().any(|above| key(&above.io) == key(&io)) {
             return;
         }
-        if !event.interrupt {
+        // Where the order of processes is kept, the idle one is none of them.
+        if !event.interrupt && (self.turns.is_none() || event.task != IDLE) {
             self.channels += 1;
             self.push(event.task, StepDraft::Wakeup(self.channels));
             self.above.push(Above { io, channel: self.channels, below: None });
@@ -318,7 +369,8 @@ impl Making {
     /// It has ended, told by a process: then what a worker made of it had.
     fn ends_above(&mut self, event: &KernelEvent, io: &BlockIo, names: &BTreeMap<u32, String>) {
         let Some(at) = self.above.iter().position(|above| key(&above.io) == key(io)) else { return };
-        let Above { below, .. } = self.above.remove(at);
+        // What has not ended yet was made of another.
+        let below = self.above.remove(at).below.filter(|request| self.requests[*request].ended.is_some());
         self.elsewhere += u64::from(below.is_none());
         let deputy = is_deputy(names, event.task);
         self.told = below.map(|request| (event.task, request));
@@ -343,10 +395,15 @@ impl Making {
         });
         self.open.insert(key(&io), request);
         let ended = self.cpus.get(&event.cpu).and_then(|cpu| cpu.ended).filter(|_| event.interrupt);
-        match ended {
+        let by_nobody = self.turns.is_some() && (event.interrupt || event.task == IDLE);
+        match ended.or(self.last_ended.filter(|_| by_nobody)) {
             Some(ended) => {
                 self.requests[ended].awaited += 1;
-                self.follow.push((ended, request));
+                let gap = self.now.since(self.requests[ended].ended.unwrap_or(self.now));
+                self.follow.push(FollowUp { after: Some(ended), gap, request });
+            }
+            None if by_nobody => {
+                self.follow.push(FollowUp { after: None, gap: self.now.since(Time::ZERO), request });
             }
             None => {
                 // What a worker asks may be a request to a device above this one, passed on.
@@ -370,6 +427,9 @@ impl Making {
     fn wakes(&mut self, pid: u32, waker: Waker) {
         let Some(task) = self.tasks.get_mut(&pid) else {
             // Seen for the first time, it slept since before the recording.
+            if self.turns.is_some() {
+                self.tasks.entry(pid).or_default().woken = Some(self.now);
+            }
             return self.waits(pid, (Time::ZERO, SwitchState::Asleep), waker);
         };
         let Some(asleep) = task.asleep.take() else { return };
@@ -380,8 +440,12 @@ impl Making {
     fn waits(&mut self, pid: u32, (since, left): (Time, SwitchState), waker: Waker) {
         match waker {
             // A worker that gets work did not wait for the request.
-            Waker::Request(request) if left == SwitchState::Idle => self.watches(pid, request),
+            Waker::Request(request) if left == SwitchState::Idle => {
+                self.is_ready_from(pid, request);
+                self.watches(pid, request);
+            }
             Waker::Request(request) => {
+                self.is_ready_from(pid, request);
                 self.needs(request, since);
                 self.requests[request].awaited += 1;
                 self.push(pid, StepDraft::Await(request));
@@ -406,6 +470,14 @@ impl Making {
                 let since = anchor.and_then(|request| self.requests[request].ended).unwrap_or(since);
                 self.push(pid, StepDraft::Pause(self.now.since(since)));
             }
+        }
+    }
+
+    /// A process can go on from when a request has ended, though it was woken a moment later in that interrupt.
+    fn is_ready_from(&mut self, pid: u32, request: usize) {
+        let ended = self.requests[request].ended.filter(|_| self.turns.is_some());
+        if let Some(task) = self.tasks.get_mut(&pid) {
+            task.woken = ended.or(task.woken);
         }
     }
 
@@ -437,8 +509,9 @@ impl Making {
                 None => programs.push(program),
             }
         }
-        for (ended, request) in std::mem::take(&mut self.follow) {
-            let steps = vec![StepDraft::Watch(ended), StepDraft::Ask(request)];
+        for FollowUp { after, gap, request } in std::mem::take(&mut self.follow) {
+            let gap = self.turns.is_some().then_some(StepDraft::Pause(gap));
+            let steps = after.map(StepDraft::Watch).into_iter().chain(gap).chain([StepDraft::Ask(request)]).collect();
             let task = ProgramTask { steps, ..ProgramTask::default() };
             programs.push(self.program(task, String::new(), &mut made, fitting));
         }
@@ -448,6 +521,8 @@ impl Making {
             execution,
             unended,
             elsewhere: self.elsewhere,
+            sleeps: self.turns.as_mut().map(|turns| std::mem::take(&mut turns.sleeps)).unwrap_or_default(),
+            order: self.turns.as_ref().map(|turns| turns.order(self.cpus.keys().copied())),
             requests: self.requests,
         }
     }
@@ -461,9 +536,12 @@ impl Making {
     ) -> Box<dyn Program> {
         task.stretches.push_back(task.seen_on);
         let last = (task.computed > Span::ZERO).then_some(StepDraft::Compute(task.computed));
+        // What interrupts do has no number.
+        let seat = (task.pid != IDLE).then(|| task.seat(task.pid));
         let steps = task.steps.into_iter().chain(last).filter_map(|step| {
             Some(match step {
                 StepDraft::Compute(span) => ProcessStep::Compute(span),
+                StepDraft::Yield => ProcessStep::Yield,
                 StepDraft::Ask(request) => self.ask(request, fitting),
                 StepDraft::Await(request) => ProcessStep::Await { key: request as u32, blocks: true },
                 StepDraft::Watch(request) => ProcessStep::Await { key: request as u32, blocks: false },
@@ -473,7 +551,8 @@ impl Making {
                 StepDraft::Fork(born) => ProcessStep::Fork(made.remove(&born)?),
             })
         });
-        Box::new(RecordedProcess { name, steps: steps.collect(), stretches: task.stretches, counts: task.counts })
+        let steps = steps.collect();
+        Box::new(RecordedProcess { name, seat, steps, stretches: task.stretches, counts: task.counts })
     }
 
     /// Asks for a request; how much it mattered is told by who waited.
@@ -493,35 +572,4 @@ impl Making {
 /// Whether what interrupts left to do later is done by this process of the kernel.
 fn is_deputy(names: &BTreeMap<u32, String>, pid: u32) -> bool {
     names.get(&pid).is_some_and(|name| name.starts_with("ksoftirqd"))
-}
-
-/// A process of a recording.
-struct RecordedProcess {
-    name: String,
-    steps: VecDeque<ProcessStep>,
-    /// The processors it was seen on: until it sleeps next, until it slept after that, and so on.
-    stretches: VecDeque<u64>,
-    counts: bool,
-}
-
-impl Program for RecordedProcess {
-    fn next(&mut self, _: Time) -> ProcessStep {
-        let step = self.steps.pop_front().unwrap_or(ProcessStep::Exit);
-        if let ProcessStep::Await { .. } | ProcessStep::Pause { .. } | ProcessStep::Sleep { .. } = step {
-            self.stretches.pop_front();
-        }
-        step
-    }
-
-    fn counts(&self) -> bool {
-        self.counts
-    }
-
-    fn name(&self) -> &str {
-        &self.name
-    }
-
-    fn cpus(&self) -> u64 {
-        self.stretches.front().copied().filter(|seen_on| *seen_on != 0).unwrap_or(u64::MAX)
-    }
 }

@@ -46,6 +46,17 @@ impl LoadedRecording {
         self.events.last().map_or(Span::ZERO, |last| last.at.since(Time::ZERO))
     }
 
+    /// The same with no two events at one instant: those of a text of microseconds that has many, a nanosecond apart in its order.
+    pub(super) fn one_by_one(&self) -> LoadedRecording {
+        let mut tape = self.clone();
+        let mut next = Time::ZERO;
+        for event in &mut tape.events {
+            event.at = event.at.max(next);
+            next = Time(event.at.0 + 1);
+        }
+        tape
+    }
+
     /// The device with the most requests that ended.
     #[must_use]
     pub fn busiest(&self) -> Option<(u32, u32)> {

@@ -17,8 +17,11 @@ pub struct Run {
     pub made: Vec<(Time, bool)>,
     /// What each asked for, and where.
     pub asked: Vec<(Op, Extent)>,
-    /// Priorities that requests were raised to.
+    /// By when somebody was likely to wait for each, as told with it.
+    pub due: Vec<Option<Time>>,
+    /// Priorities that requests were raised to, and by when they were due then.
     pub raised: Vec<u8>,
+    pub raised_due: Vec<Option<Time>>,
     /// Most requests outstanding at once, and fewest once as many were.
     pub outstanding: (usize, usize),
     /// What went on, where that was kept.
@@ -94,6 +97,7 @@ fn run(system: ProcessSystem, takes: Span, until: Time) -> Run {
     let mut queue: VecDeque<RequestId> = VecDeque::new();
     let (mut busy, mut now, mut ended): (Option<(Time, RequestId)>, Time, u64) = (None, Time::ZERO, 0);
     let (mut made, mut asked, mut raised, mut outstanding) = (Vec::new(), Vec::new(), Vec::new(), (0, usize::MAX));
+    let (mut due_by, mut raised_due) = (Vec::new(), Vec::new());
     loop {
         let due = system.due().unwrap_or(Time::NEVER).max(now);
         let done = busy.map_or(Time::NEVER, |(done, _)| done);
@@ -114,9 +118,13 @@ fn run(system: ProcessSystem, takes: Span, until: Time) -> Run {
                 Some(Input::Submit(request)) => {
                     made.push((now, matches!(request.op, Op::Write { .. })));
                     asked.push((request.op, request.at));
+                    due_by.push(request.qos.deadline);
                     queue.push_back(request.id);
                 }
-                Some(Input::Amend(_, Change::Qos(qos))) => raised.push(qos.priority),
+                Some(Input::Amend(_, Change::Qos(qos))) => {
+                    raised.push(qos.priority);
+                    raised_due.push(qos.deadline);
+                }
                 _ => {}
             }
         }
@@ -139,5 +147,5 @@ fn run(system: ProcessSystem, takes: Span, until: Time) -> Run {
     assert_eq!(meter.requests(), ended, "each request that ends is counted, once");
     let elapsed = account.ended.unwrap_or(now).since(Time::ZERO);
     assert_eq!(account.total(), Span(elapsed.0 * u64::from(account.cpus)), "every processor's time is told apart");
-    Run { account, events, made, asked, raised, outstanding, picture }
+    Run { account, events, made, asked, due: due_by, raised, raised_due, outstanding, picture }
 }

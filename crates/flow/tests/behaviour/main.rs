@@ -3,6 +3,8 @@
 mod bench;
 mod cache;
 mod laws;
+mod limits;
+mod locks;
 mod picture;
 mod processors;
 mod recorded;

@@ -1,7 +1,7 @@
 //! Recordings of whole machines: the account, who waited for what, and that a replay gives the recording back.
 
 use block::{Span, Time};
-use flow::recorded::{LoadedRecording, account, picture, replay};
+use flow::recorded::{Dispatching, LoadedRecording, ReplayOutcome, account, picture, replay};
 use flow::{Criticality, Doing, ProcessorWork};
 use std::path::PathBuf;
 
@@ -119,7 +119,7 @@ fn the_picture_of_the_shipped_recording_agrees_with_its_account() {
 #[test]
 fn a_replay_gives_the_recording_back() {
     let path = recording("replay", LINES);
-    let it = replay(&LoadedRecording::read(&path).unwrap(), (8, 0));
+    let it = replay(&LoadedRecording::read(&path).unwrap(), (8, 0), Dispatching::Modelled);
     std::fs::remove_file(&path).unwrap();
     assert_eq!((it.recorded, it.replayed), (Time(12 * MS), Time(12 * MS)));
     assert_eq!((it.requests, it.in_order), (3, 3));
@@ -131,7 +131,8 @@ fn a_recording_that_is_cut_off_is_told_as_far_as_it_goes() {
         let cut: String = LINES.lines().take(lines).map(|line| format!("{line}\n")).collect();
         let path = recording(&format!("cut-{lines}"), &cut);
         let tape = LoadedRecording::read(&path).unwrap();
-        let _ = (account(&tape), replay(&tape, (8, 0)));
+        let _ = (account(&tape), replay(&tape, (8, 0), Dispatching::Modelled));
+        let _ = replay(&tape, (8, 0), Dispatching::AsRecorded);
         std::fs::remove_file(&path).unwrap();
     }
     let path = recording("garbled", &LINES[..LINES.len() - 60]);
@@ -149,7 +150,7 @@ fn a_switch_that_was_not_shown_follows_from_who_is_there() {
     std::fs::remove_file(&path).unwrap();
     let it = account(&tape);
     assert_eq!((tape.unseen, it.busy, it.false_idle), (2, Span(7 * MS), Span(5 * MS)));
-    let it = replay(&tape, (8, 0));
+    let it = replay(&tape, (8, 0), Dispatching::Modelled);
     assert_eq!((it.replayed, it.in_order), (Time(12 * MS), 3));
 }
 
@@ -184,7 +185,7 @@ fn played(path: &std::path::Path, takes: Span) -> crate::bench::Run {
 #[test]
 fn what_a_worker_passes_on_matters_as_much_as_to_who_asked_for_it() {
     let path = recording("stacked", STACKED);
-    let it = replay(&LoadedRecording::read(&path).unwrap(), (8, 0));
+    let it = replay(&LoadedRecording::read(&path).unwrap(), (8, 0), Dispatching::Modelled);
     assert_eq!((it.recorded, it.replayed, it.in_order), (Time(15 * MS), Time(15 * MS), 2));
     // One after the other, 20 ms each: the worker goes on when both have ended, and the reader after it.
     let run = played(&path, Span(20 * MS));
@@ -231,7 +232,7 @@ fn below(seed: &mut u64, bound: usize) -> usize {
 
 #[test]
 fn the_shipped_recording_comes_back() {
-    let it = replay(&shipped(), (254, 0));
+    let it = replay(&shipped(), (254, 0), Dispatching::Modelled);
     let (recorded, replayed) = (it.recorded.0 as f64, it.replayed.0 as f64);
     assert!((replayed / recorded - 1.0).abs() < 0.02, "{it:?}");
     assert!(it.in_order * 100 >= it.requests * 99, "{it:?}");
@@ -262,11 +263,13 @@ fn damaged_recordings_are_accounted_for_and_replayed_to_an_end() {
         let processors = it.length.0 * it.cpus as u64;
         let told = it.busy + it.interrupts + it.false_idle + it.idle;
         assert!(told.0 <= processors, "HALFTURN_SEED={begun}: {told:?} of {processors}");
-        let back = replay(&tape, (254, 0));
-        assert!(
-            back.in_order <= back.requests && back.replayed < Time(3600 * 1000 * MS),
-            "HALFTURN_SEED={begun}: {back:?}"
-        );
+        for dispatching in [Dispatching::Modelled, Dispatching::AsRecorded] {
+            let back = replay(&tape, (254, 0), dispatching);
+            assert!(
+                back.in_order <= back.requests && back.replayed < Time(3600 * 1000 * MS),
+                "HALFTURN_SEED={begun}: {back:?}"
+            );
+        }
     }
 }
 
@@ -280,7 +283,7 @@ fn a_clock_that_steps_is_followed() {
     let it = account(&tape);
     // Eight seconds in which the reader had the processor, as far as anybody can tell.
     assert_eq!((it.steps_back, it.busy, it.false_idle), (1, Span(8007 * MS), Span(5 * MS)));
-    assert_eq!(replay(&tape, (8, 0)).replayed, Time(8012 * MS));
+    assert_eq!(replay(&tape, (8, 0), Dispatching::Modelled).replayed, Time(8012 * MS));
 }
 
 /// What a reader of a run on this recording is told.
@@ -327,6 +330,17 @@ fn what_a_recording_lacks_is_said() {
     assert!(system.finish(Time(MS)).2[0].starts_with("1 processes never ended"));
 }
 
+/// With the processors given to processes as recorded: every request and every sleep in its order, and at its time.
+fn assert_comes_back(it: &ReplayOutcome) {
+    assert_eq!((it.in_order, it.slept), (it.requests, it.sleeps), "{it:?}");
+    assert!(it.sleeps > 1 && it.deviation() < 0.0005, "{it:?} is off by {}", it.deviation());
+}
+
+#[test]
+fn with_the_recorded_dispatches_the_shipped_recording_comes_back_exactly() {
+    assert_comes_back(&replay(&shipped(), (254, 0), Dispatching::AsRecorded));
+}
+
 /// The recordings that were made for this project; they are not part of it.
 #[test]
 #[ignore = "needs the folder of recordings in HALFTURN_RECORDINGS"]
@@ -334,10 +348,14 @@ fn recordings_come_back() {
     let folder = std::env::var("HALFTURN_RECORDINGS").expect("the folder is given");
     for entry in std::fs::read_dir(folder).expect("it is there") {
         let path = entry.expect("it is there").path();
-        let it = replay(&LoadedRecording::read(&path).expect("it can be read"), (254, 0));
-        println!("{}: {it:?}", path.display());
+        let tape = LoadedRecording::read(&path).expect("it can be read");
+        let it = replay(&tape, (254, 0), Dispatching::Modelled);
+        println!("{}: modelled {it:?}", path.display());
         let (recorded, replayed) = (it.recorded.0 as f64, it.replayed.0 as f64);
         assert!((replayed / recorded - 1.0).abs() < 0.02, "{it:?}");
         assert!(it.in_order * 100 >= it.requests * 95, "{it:?}");
+        let it = replay(&tape, (254, 0), Dispatching::AsRecorded);
+        println!("{}: as recorded {it:?}, {:.5} % off", path.display(), 100.0 * it.deviation());
+        assert_comes_back(&it);
     }
 }

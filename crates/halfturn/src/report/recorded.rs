@@ -38,6 +38,18 @@ struct ReplayedJson {
     replayed_ms: f64,
     requests: usize,
     in_order: usize,
+    /// The same where each processor has the processes that it had, one after the other; and by how much a request or a sleep of a
+    /// process was off at most.
+    as_dispatched: DispatchedJson,
+}
+
+#[derive(Serialize)]
+struct DispatchedJson {
+    replayed_ms: f64,
+    in_order: usize,
+    sleeps: usize,
+    slept: usize,
+    farthest_ms: f64,
 }
 
 #[derive(Serialize)]
@@ -66,7 +78,7 @@ struct RequestsJson {
 
 impl RecordedReport {
     /// What is told of this recording, and of a replay of one device.
-    pub fn new(file: &str, it: &MachineAccount, replay: Option<((u32, u32), ReplayOutcome)>) -> RecordedReport {
+    pub fn new(file: &str, it: &MachineAccount, replay: Option<((u32, u32), [ReplayOutcome; 2])>) -> RecordedReport {
         RecordedReport {
             schema: 1,
             file: file.into(),
@@ -83,12 +95,19 @@ impl RecordedReport {
             switches: it.switches,
             processes: it.tasks.iter().map(process).collect(),
             devices: it.devices.iter().map(requests).collect(),
-            replay: replay.map(|(device, it)| ReplayedJson {
+            replay: replay.map(|(device, [exact, it])| ReplayedJson {
                 device: name(device),
                 recorded_ms: it.recorded.since(Time::ZERO).as_ms(),
                 replayed_ms: it.replayed.since(Time::ZERO).as_ms(),
                 requests: it.requests,
                 in_order: it.in_order,
+                as_dispatched: DispatchedJson {
+                    replayed_ms: exact.replayed.since(Time::ZERO).as_ms(),
+                    in_order: exact.in_order,
+                    sleeps: exact.sleeps,
+                    slept: exact.slept,
+                    farthest_ms: exact.farthest.as_ms(),
+                },
             }),
         }
     }
@@ -116,12 +135,21 @@ impl RecordedReport {
         text.push('\n');
         text += &self.requests();
         if let Some(it) = &self.replay {
+            let exact = &it.as_dispatched;
+            let ms = |ms: f64| number::with_decimals(ms, 1);
             text += &format!(
-                "\n replayed with the response times of {}: {} ms until the last process ends, recorded {}; {} of {} requests in \
-                 the recorded order\n",
+                "\n replayed with the response times of {}, {} ms recorded until the last process ends:\n  each processor given to \
+                 processes as recorded: {} ms; {} of {} requests in the recorded order, {} of {} sleeps, none more than {} ms \
+                 off\n  by the model's dispatcher: {} ms; {} of {} requests in the recorded order\n",
                 it.device,
-                number::with_decimals(it.replayed_ms, 1),
-                number::with_decimals(it.recorded_ms, 1),
+                ms(it.recorded_ms),
+                ms(exact.replayed_ms),
+                number::count(exact.in_order as u64),
+                number::count(it.requests as u64),
+                number::count(exact.slept as u64),
+                number::count(exact.sleeps as u64),
+                number::with_decimals(exact.farthest_ms, 3),
+                ms(it.replayed_ms),
                 number::count(it.in_order as u64),
                 number::count(it.requests as u64)
             );

@@ -12,8 +12,8 @@ use sched::policy::{self, Chosen, Manual, Needs};
 use sched::predict::{PROFILE, Tells, mimic};
 use std::path::Path;
 
-/// Policies there will be, and what they come with.
-const LATER: [(&str, &str); 2] = [("edf", "deadline scheduling"), ("scan-edf", "deadline scheduling")];
+/// Policies that others have by a name of its own, and what they come with here.
+const LATER: [(&str, &str); 1] = [("scan-edf", "policy = \"edf\" and `near`")];
 /// Requests inside the core at most.
 const LONGEST_QUEUE: u32 = 1 << 20;
 

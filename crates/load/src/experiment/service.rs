@@ -280,7 +280,11 @@ fn classes(
     let names = names(askers);
     let mut rules: Vec<ClassRule> = names
         .iter()
-        .map(|name| ClassRule { preempts: preempts(name, askers, preemption), ..ClassRule::USUAL })
+        .map(|name| ClassRule {
+            preempts: preempts(name, askers, preemption),
+            worth: value::usual(askers),
+            ..ClassRule::USUAL
+        })
         .collect();
     let Some(section) = scheduler.section("class")? else { return Ok(rules) };
     for (name, rule) in names.iter().zip(&mut rules) {

@@ -35,6 +35,11 @@ config::keys! {
     PREEMPT_ON_WAKE: bool = bool("preempt_on_wake").else_told("true");
     /// Whether the process that has had the least processor time runs next, and preempts only then. Otherwise processes take turns.
     FAIR: bool = bool("fair").else_told("false");
+    /// Whether requests that somebody waits for, or will, have a deadline: the time by which the system thinks that likely. It drops
+    /// none; `policy = "edf"` goes by it.
+    LIMITS: bool = bool("limits").else_told("false");
+    /// Whether what the holder of a lock waits for is critical as soon as another waits for the lock.
+    INHERIT: bool = bool("inherit").else_told("true");
     /// Size of the buffer cache, which holds pages of 4 KiB.
     CACHE: u64 = size("cache").else_told("32MiB");
     /// Size of the pieces of the cache that were used one page after the other before the machine is started, the pieces in no order.
@@ -69,6 +74,10 @@ pub struct SystemPlan {
     pub preempt_on_wake: bool,
     /// Whether who had the processors least is next, and takes over only then; else the processes have their turns.
     pub fair: bool,
+    /// Whether requests are given the time by which somebody is likely to wait for them.
+    pub limits: bool,
+    /// Whether waiting for a lock is waiting for what its holder waits for.
+    pub inherit: bool,
     /// Pages of the buffer cache.
     pub cache: u32,
     /// Pages of a piece that was used in order before the machine is started.
@@ -92,6 +101,8 @@ impl SystemPlan {
         wakeup: Span::ZERO,
         preempt_on_wake: true,
         fair: false,
+        limits: false,
+        inherit: true,
         cache: 8192,
         cache_piece: 1,
         flush_every: Span(1_000_000_000),
@@ -152,6 +163,8 @@ pub(super) fn read(root: &Section, workloads: &[Workload]) -> Result<SystemPlan,
         wakeup: time(&WAKEUP, preset.wakeup)?,
         preempt_on_wake: section.get(&PREEMPT_ON_WAKE)?.unwrap_or(preset.preempt_on_wake),
         fair: section.get(&FAIR)?.unwrap_or(preset.fair),
+        limits: section.get(&LIMITS)?.unwrap_or(preset.limits),
+        inherit: section.get(&INHERIT)?.unwrap_or(preset.inherit),
         cache: cache(&section)?.unwrap_or(preset.cache),
         cache_piece: piece(&section)?.unwrap_or(preset.cache_piece),
         flush_every: time(&FLUSH_EVERY, preset.flush_every)?,

@@ -68,6 +68,13 @@ config::keys! {
     VALUE_PER: Per = word("value_per").usually("MiB");
 }
 
+/// What requests of a class are worth where the file does not say. A system is not dropped a request at its time limit: it will
+/// wait then.
+pub(super) fn usual(askers: &[Asker]) -> Worth {
+    let curve = if askers.iter().any(|asker| asker.processes) { Curve::BEST_EFFORT } else { Curve::HARD };
+    Worth { curve, ..Worth::USUAL }
+}
+
 /// What requests of a class are worth.
 pub(super) fn read(class: &Section, name: &str, askers: &[Asker]) -> Result<Worth, BadInput> {
     let kind = class.get(&YIELD)?;
@@ -86,7 +93,8 @@ pub(super) fn read(class: &Section, name: &str, askers: &[Asker]) -> Result<Wort
         return Err(class.error("curve", "both `yield` and `curve`", "keep one of them"));
     }
     let curve = given.unwrap_or(match kind {
-        None | Some(Kind::Hard) => Curve::HARD,
+        None => usual(askers).curve,
+        Some(Kind::Hard) => Curve::HARD,
         Some(Kind::InteractiveRealTime) => Curve::interactive_real_time(flat),
         Some(Kind::InteractiveBestEffort) => Curve::interactive_best_effort(least),
         Some(_) => Curve::BEST_EFFORT,

@@ -20,6 +20,9 @@ config::keys! {
     LIMITED: f64 = share("limited").usually("0.0");
     /// How long a process computes before it waits for a limited request, on average.
     LIMIT: Span = span("limit").else_told("must be given where `limited` is above 0");
+    /// Share of the requests that a process makes with a lock that all processes of the workload share. It keeps the lock until the
+    /// request has ended, whether or not it waits for the request itself.
+    LOCKED: f64 = share("locked").usually("0.0");
     /// Requests of each process, which then ends.
     REQUESTS: u64 = whole("requests", 0, u64::MAX).else_told("without end");
 }
@@ -37,6 +40,8 @@ pub struct ProcessPlan {
     pub limited: f64,
     /// How long a process computes before it waits for a limited request.
     pub limit: Times,
+    /// Share of the requests made with the workload's lock.
+    pub locked: f64,
     /// Requests of each; without it processes go on.
     pub requests: Option<u64>,
     /// What the processes ask for.
@@ -54,6 +59,7 @@ impl Recipe for ProcessPlan {
             CRITICAL.about,
             LIMITED.about,
             LIMIT.about,
+            LOCKED.about,
             REQUESTS.about,
             pattern::SIZE.about,
             pattern::READ.about,
@@ -95,6 +101,7 @@ impl Recipe for ProcessPlan {
             critical,
             limited,
             limit,
+            locked: section.value(&LOCKED)?,
             requests: section.get(&REQUESTS)?,
             pattern: Pattern::read(section)?,
         })

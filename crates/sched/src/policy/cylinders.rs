@@ -29,7 +29,7 @@ pub(super) struct Cylinders {
 }
 
 /// A key, and its bits below the cylinder.
-fn key<P: Predictor>(belief: &P, at: Extent, spot: P::Spot) -> (u64, u32) {
+pub(super) fn key<P: Predictor>(belief: &P, at: Extent, spot: P::Spot) -> (u64, u32) {
     match belief.cylinder(spot) {
         Some(cylinder) => (u64::from(cylinder) << LOW | at.start.0, LOW),
         None => (at.start.0, 0),

@@ -68,7 +68,7 @@ macro_rules! policies {
 
 policies! {
     fcfs look c_look sstf satf asatf smtf lookahead yielding batch_look look_cyl c_look_cyl sstf_cyl priority_1 priority_2
-    three_queues mq_deadline dmclock zfs auto
+    three_queues edf mq_deadline dmclock zfs auto
 }
 
 /// The policy of this name, as lines of `[scheduler]` have it.

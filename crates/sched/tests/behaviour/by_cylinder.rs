@@ -101,4 +101,30 @@ impl ByCylinder {
         };
         chosen.map(|(_, job)| job.sequence).into_iter().collect()
     }
+
+    /// Earliest deadline first, what has none by LOOK.
+    pub fn choose_due<P: Predictor>(
+        &mut self,
+        (near, spare): (Span, Option<Span>),
+        now: Time,
+        belief: &P,
+        waiting: &[Waiting],
+    ) -> Vec<u64> {
+        let deadline = |job: &Waiting| job.qos.deadline.unwrap_or(Time::NEVER);
+        let earliest = waiting.iter().map(deadline).min().unwrap_or(Time::NEVER);
+        let rest: Vec<Waiting> = waiting.iter().filter(|job| job.qos.deadline.is_none()).copied().collect();
+        let is_far = spare.is_some_and(|spare| earliest > now && earliest.since(now) > spare);
+        if earliest == Time::NEVER || (is_far && !rest.is_empty()) {
+            return self.choose("look-cyl", None, now, belief, &rest);
+        }
+        let cylinder = |at: Extent| belief.cylinder(belief.spot(at)).map(u64::from);
+        let arm = belief.arm().0;
+        let arm = cylinder(Extent::new(arm.saturating_sub(1), 1)).unwrap_or(arm);
+        let window = waiting.iter().filter(|job| job.qos.deadline.is_some_and(|due| due.since(earliest) <= near));
+        let rank = |job: &&Waiting| {
+            let away = if near > Span::ZERO { cylinder(job.at).unwrap_or(job.start).abs_diff(arm) } else { 0 };
+            (away, if near > Span::ZERO { job.start } else { 0 }, job.sequence)
+        };
+        window.min_by_key(rank).map(|job| job.sequence).into_iter().collect()
+    }
 }

@@ -74,6 +74,8 @@ struct Stage<P: Predictor> {
     submitted: u32,
     /// Whether requests are of several classes and have deadlines.
     valued: bool,
+    /// Whether what they are worth may change.
+    amends: bool,
     /// Whether they are of several priorities, which may change.
     prioritised: bool,
     out: Vec<Action>,
@@ -99,7 +101,8 @@ impl<P: Predictor + 'static> Stage<P> {
             now: Time::ZERO,
             flying: None,
             submitted: 0,
-            valued: name == "yield",
+            valued: name == "yield" || name == "edf",
+            amends: name.starts_with("priority") || name == "3q" || name == "edf",
             prioritised: name.starts_with("priority") || name == "3q",
             out: Vec::new(),
         }
@@ -172,7 +175,7 @@ impl<P: Predictor + 'static> Stage<P> {
         for _ in 0..self.scene.steps {
             match self.dice.below(20) {
                 0 => self.cancel(),
-                1 | 2 if self.prioritised => self.amend(),
+                1 | 2 if self.amends => self.amend(),
                 step if step <= self.scene.keen && self.core.room() > 0 => self.submit(),
                 _ => self.complete(),
             }
@@ -263,6 +266,13 @@ fn what_someone_waits_for_goes_first_and_what_waited_too_long_beside_it() {
     for name in ["priority-1", "priority-2", "3q"] {
         plays(name, 300, timeout().prop_map(|timeout| Knobs { timeout, ..Knobs::default() }));
     }
+}
+
+#[test]
+fn edf_takes_what_is_due_first_and_the_nearest_of_what_is_due_about_then() {
+    let near = prop_oneof![Just(Span::ZERO), (0.1..100.0f64).prop_map(Span::from_ms)];
+    let spare = prop_oneof![Just(None), Just(Some(Span::ZERO)), (1.0..400.0f64).prop_map(|ms| Some(Span::from_ms(ms)))];
+    plays("edf", 200, (near, spare).prop_map(|(near, spare)| Knobs { near, spare, ..Knobs::default() }));
 }
 
 #[test]

@@ -15,6 +15,7 @@ mod endings;
 mod given_up;
 mod handing_down;
 mod idle;
+mod inherited;
 mod lines;
 mod naive;
 mod peers;

@@ -36,6 +36,8 @@ pub struct Knobs {
     pub batch: u32,
     pub doubling: Option<Span>,
     pub timeout: Option<Span>,
+    pub near: Span,
+    pub spare: Option<Span>,
     pub beside: Beside,
 }
 
@@ -49,6 +51,8 @@ impl Default for Knobs {
             batch: 40,
             doubling: None,
             timeout: None,
+            near: Span::ZERO,
+            spare: None,
             beside: Beside::default(),
         }
     }
@@ -64,6 +68,8 @@ impl Knobs {
             ("horizon", self.horizon.to_string()),
             ("batch", self.batch.to_string()),
             ("timeout", self.timeout.map_or("'never'".into(), span)),
+            ("near", span(self.near)),
+            ("spare", self.spare.map_or("'never'".into(), span)),
         ];
         values.extend(self.age_limit.map(|limit| ("age_limit", span(limit))));
         values.extend(self.doubling.map(|doubling| ("age_doubling", span(doubling))));
@@ -109,6 +115,7 @@ impl Naive {
             "look-cyl" | "c-look-cyl" | "sstf-cyl" | "priority-1" | "priority-2" | "3q" => {
                 return self.by_cylinder.choose(self.name, self.knobs.timeout, now, belief, waiting);
             }
+            "edf" => return self.by_cylinder.choose_due((self.knobs.near, self.knobs.spare), now, belief, waiting),
             // Of a policy without a plain form only that it takes what it holds is known.
             _ => return waiting.iter().map(|job| job.sequence).collect(),
         };

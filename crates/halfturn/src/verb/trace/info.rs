@@ -8,7 +8,7 @@ use crate::verb::window::PageArgs;
 use crate::verb::{OutputFormat, json};
 use block::{At, BadInput};
 use clap::Args;
-use flow::recorded::{LoadedRecording, account, picture, replay};
+use flow::recorded::{Dispatching, LoadedRecording, account, picture, replay};
 use std::path::PathBuf;
 use trace::{TraceSurvey, ftrace};
 
@@ -43,7 +43,9 @@ pub fn run(arguments: &Info) -> Result<(), VerbFailure> {
     if reading.is_plain() && file.is_file() && ftrace::looks(file)? {
         let tape = LoadedRecording::read(file)?;
         let account = account(&tape);
-        let replay = tape.busiest().map(|device| (device, replay(&tape, device)));
+        let replay = tape.busiest().map(|device| {
+            (device, [Dispatching::AsRecorded, Dispatching::Modelled].map(|by| replay(&tape, device, by)))
+        });
         let name = file.display().to_string();
         let report = RecordedReport::new(&name, &account, replay);
         if let Some(page) = page.output(&mut Inputs::of([file]))? {
