@@ -15,6 +15,7 @@ mod given_up;
 mod handing_down;
 mod idle;
 mod lines;
+mod linux;
 mod naive;
 mod peers;
 mod random;
