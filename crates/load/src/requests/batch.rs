@@ -204,7 +204,7 @@ mod tests {
                 let mut record = sample("", "atlas10k", ["a, b", "c"][i % 2]);
                 record.op = OPS[i % OPS.len()];
                 record.ending = ENDINGS[i % ENDINGS.len()];
-                record.at = Extent::new(1 << 40 | i as u64, i as u32);
+                record.at = Extent::new((1 << 40) + i as u64, i as u32);
                 (record.request, record.counted, record.commands) = (i as u64 + 1, i % 3 == 0, i as u64 % 7);
                 (record.arrival, record.start, record.end) =
                     (Time(i as u64), Time(2 * i as u64), Time(u64::MAX / 4 + i as u64));

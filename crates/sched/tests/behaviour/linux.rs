@@ -100,7 +100,7 @@ impl Disk {
         self.asked += 1;
         self.place += 1;
         let far = if ask.anywhere { self.place * 7_919_000 % (1 << 35) } else { 0 };
-        let start = (class as u64) << 36 | far + self.place * u64::from(ask.blocks);
+        let start = ((class as u64) << 36) + far + self.place * u64::from(ask.blocks);
         let id = RequestId(self.asked);
         self.class_of.insert(id.0, class);
         let op = if ask.write { Op::Write { fua: false } } else { Op::Read };
