@@ -10,8 +10,10 @@ Experiments, keys and figures are those of the command line, and so are the byte
 
 from halfturn._advice import Advice, advise
 from halfturn._experiment import Experiment, Value
-from halfturn._halfturn import COMMIT, VERSION, BadInputError
+from halfturn._halfturn import COMMIT, VERSION, BadInputError, Waiting
 from halfturn._drive import Drive
+from halfturn._policy import Policy, curve
+from halfturn._requests import Requests
 from halfturn._results import Results, Run
 from halfturn._run import simulate, sweep
 from halfturn._sweep import SweepResults
@@ -23,12 +25,16 @@ __all__ = [
     "BadInputError",
     "Drive",
     "Experiment",
+    "Policy",
+    "Requests",
     "Results",
     "Run",
     "SweepResults",
     "Value",
+    "Waiting",
     "__version__",
     "advise",
+    "curve",
     "simulate",
     "sweep",
 ]

@@ -13,6 +13,25 @@ class BadInputError(ValueError):
     what: str
     mend: str
 
+class Waiting:
+    """A request that waits."""
+
+    block: int
+    blocks: int
+    write: bool
+    arrived_ns: int
+    @property
+    def class_(self) -> str: ...
+    priority: int
+
+class RequestTable:
+    """A row for each request."""
+
+    def __len__(self) -> int: ...
+    def __arrow_c_schema__(self) -> object: ...
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+    def columns(self) -> tuple[str, ...]: ...
+
 class DriveFacts(TypedDict):
     title: str
     depth: int
@@ -25,8 +44,10 @@ def simulate(
     sets: list[str],
     seed: int | None,
     threads: int,
+    requests: bool,
+    policy: Callable[[], object] | None,
     progress: Callable[[int], object] | None,
-) -> str: ...
+) -> tuple[str, RequestTable | None]: ...
 def sweep(
     path: str | PathLike[str],
     text: str | None,

@@ -9,6 +9,8 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from halfturn._requests import Requests
+
 if TYPE_CHECKING:
     import pandas
 
@@ -66,9 +68,11 @@ class Run(Mapping[str, Any]):
 class Results(Sequence[Run]):
     """The runs of an experiment, in the order of its lists."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, requests: Requests | None = None) -> None:
         self.json = text
         """What `halfturn simulate --format json` prints, byte for byte."""
+        self.requests = requests
+        """A record of each request, where `simulate` was told to keep them."""
         self._fields: dict[str, Any] = json.loads(text)
         self.runs = [Run(run) for run in self._fields["runs"]]
 

@@ -1,6 +1,9 @@
 //! Halfturn for Python: the functions that `python/halfturn` wraps. Each takes plain values and gives text; whatever is wrong
 //! with them is said in the words of the command line. The interpreter is free while something runs, and an interrupt ends it.
 
+mod policy;
+mod records;
+
 use block::{At, BadInput};
 use config::Document;
 use disk::Model;
@@ -9,14 +12,17 @@ use load::goal::SettingGoal;
 use load::origin::{self, Program};
 use load::points::{PointJournal, Points, write_csv};
 use load::tuning::SearchSpace;
+use policy::{PolicyFailure, Waiting};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use records::{GatheredBatches, RequestTable};
 use sim::{AdviceFound, SearchWatch, Unfinished, Watch};
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
@@ -121,9 +127,31 @@ fn document(py: Python, path: &Path, text: Option<&str>) -> PyResult<Document> {
     read.map_err(|error| refuse(py, error))
 }
 
-/// What `halfturn simulate --format json` prints of an experiment.
+/// Follows runs under a policy of Python's, whose error ends them, too.
+struct PolicyWatch<'a> {
+    following: &'a Following,
+    failure: Option<Arc<PolicyFailure>>,
+}
+
+impl Watch for PolicyWatch<'_> {
+    fn requests(&self, count: u64) {
+        Watch::requests(self.following, count);
+    }
+
+    fn goes_on(&self) -> bool {
+        Watch::goes_on(self.following) && !self.failure.as_ref().is_some_and(|failure| failure.happened())
+    }
+
+    fn replication(&self) {
+        Watch::replication(self.following);
+    }
+}
+
+/// What `halfturn simulate --format json` prints of an experiment; and a row for each request, if they are wanted. `policy` makes
+/// what goes in the place of the policy that the experiment names.
 #[pyfunction]
-#[pyo3(signature = (path, text, sets, seed, threads, progress))]
+#[pyo3(signature = (path, text, sets, seed, threads, requests, policy, progress))]
+#[expect(clippy::too_many_arguments, reason = "Python gives them by name")]
 fn simulate(
     py: Python,
     path: PathBuf,
@@ -131,15 +159,27 @@ fn simulate(
     sets: Vec<String>,
     seed: Option<u64>,
     threads: usize,
+    requests: bool,
+    policy: Option<&Bound<PyAny>>,
     progress: Option<&Bound<PyAny>>,
-) -> PyResult<String> {
+) -> PyResult<(String, Option<RequestTable>)> {
     let document = document(py, &path, text)?;
-    let cases = experiment::read(document, &path, &sets, seed).map_err(|error| refuse(py, error))?;
-    work(py, threads, progress, |following| {
+    let mut cases = experiment::read(document, &path, &sets, seed).map_err(|error| refuse(py, error))?;
+    let failure = policy.map(|make| policy::put_into(py, &mut cases, make)).transpose()?;
+    let gathered = requests.then(|| GatheredBatches::of(&cases));
+    let done = work(py, threads, progress, |following| {
+        let watch = PolicyWatch { following, failure: failure.clone() };
         let inputs = origin::origins(&cases);
-        let results = sim::simulate(&cases, following)?;
+        let results = match &gathered {
+            None => sim::simulate(&cases, &watch)?,
+            Some(all) => sim::simulate_and_record(&cases, &watch, &|case, number| Ok(all.open(case, number)))?,
+        };
         Ok(load::json(&results.resting_on(inputs)))
-    })
+    });
+    if let Some(error) = failure.and_then(|failure| failure.take()) {
+        return Err(error);
+    }
+    Ok((done?, gathered.map(|all| all.table())))
 }
 
 /// Runs what a journal has not got of a sweep, and writes the rows and the table; how many rows, and how many ran now.
@@ -238,6 +278,8 @@ fn _halfturn(module: &Bound<PyModule>) -> PyResult<()> {
     module.add("VERSION", version)?;
     module.add("COMMIT", commit)?;
     module.add("BadInputError", module.py().get_type::<BadInputError>())?;
+    module.add_class::<RequestTable>()?;
+    module.add_class::<Waiting>()?;
     module.add_function(wrap_pyfunction!(simulate, module)?)?;
     module.add_function(wrap_pyfunction!(sweep, module)?)?;
     module.add_function(wrap_pyfunction!(advise, module)?)?;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import signal
@@ -9,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sized
+from collections.abc import Sequence, Sized
 from pathlib import Path
 from typing import Any
 
@@ -154,6 +155,34 @@ def test_a_sweep_is_that_of_the_command_line_and_goes_on_where_it_was(tmp_path: 
     assert list(ours.to_pandas()["run.labels.depth"]) == [row["run"]["labels"]["depth"] for row in ours]
 
 
+def test_a_sweep_on_a_cluster_gives_the_same_rows_though_a_worker_is_killed(tmp_path: Path) -> None:
+    distributed: Any = pytest.importorskip("distributed")
+    lists: dict[str, halfturn.Value] = {"workload.0.depth": [1, 2, 3, 4, 6, 8], "run.requests": 3000}
+    here = halfturn.sweep(SMALL, tmp_path / "here", set=lists)
+    killed: list[int] = []
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+
+        def kill(_: int) -> None:
+            if not killed:
+                killed.extend(worker["pid"] for worker in client.run(_pid).values())
+                os.kill(killed[0], signal.SIGKILL)
+
+        there = halfturn.sweep(SMALL, tmp_path / "there", set=lists, client=client, progress=kill)
+        assert (len(there), there.ran, bool(killed)) == (12, 12, True)
+        for name in ("rows.jsonl", "rows.csv", "experiment.toml"):
+            assert (here.folder / name).read_bytes() == (there.folder / name).read_bytes(), name
+        assert halfturn.sweep(SMALL, tmp_path / "there", set=lists, client=client).ran == 0
+        with pytest.raises(ValueError, match="either a client or a shard"):
+            halfturn.sweep(SMALL, tmp_path / "there", set=lists, client=client, shard="1/2")
+
+
+def _pid() -> dict[str, int]:
+    return {"pid": os.getpid()}
+
+
 def test_advice_is_that_of_the_command_line(tmp_path: Path) -> None:
     goal = "mean <= 500ms, then throughput"
     sets = {"run.requests": 400, "workload.recorded.depth": 4}
@@ -202,6 +231,136 @@ def test_the_interpreter_is_free_while_something_runs() -> None:
     assert ended == sorted(ended) and all(1 <= count <= 4 for count in ended)
 
 
+class Nearest:
+    """`sstf`, in Python: of several that are as near, the one that came first."""
+
+    def choose(self, now_ns: int, arm: int, waiting: Sequence[halfturn.Waiting], /) -> int:
+        return min(range(len(waiting)), key=lambda place: abs(waiting[place].block - arm))
+
+
+def test_a_policy_in_python_decides_as_the_one_that_is_built_in() -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    load = {**DICTIONARY, "run": {"requests": 400, "replications": 2}}
+    mixed: list[halfturn.Value] = [
+        {"name": "near", "kind": "closed", "depth": 6, "size": "64KiB", "read": 0.5},
+        {"name": "open", "kind": "open", "rate": "40/s", "size": "4KiB"},
+    ]
+    for more in ({}, {"workload": mixed}):
+        built_in = halfturn.simulate({**load, **more}, scheduler={"policy": "sstf"}, requests=True)
+        ours = halfturn.simulate({**load, **more}, scheduler={"policy": "fcfs"}, requests=True, policy=Nearest)
+        other = halfturn.simulate({**load, **more}, scheduler={"policy": "fcfs"}, requests=True)
+        assert ours.json == built_in.json != other.json
+        assert pyarrow.table(ours.requests).equals(pyarrow.table(built_in.requests))
+
+
+def test_what_a_policy_is_shown_is_what_waits_and_its_errors_end_the_run() -> None:
+    seen: list[halfturn.Waiting] = []
+
+    class Looks:
+        def choose(self, now_ns: int, arm: int, waiting: Sequence[halfturn.Waiting], /) -> int:
+            assert all(it.arrived_ns <= now_ns for it in waiting)
+            seen.extend(waiting)
+            return len(waiting) - 1
+
+    halfturn.simulate(DICTIONARY, scheduler={"policy": "fcfs"}, run={"requests": 100}, policy=Looks)
+    assert {it.class_ for it in seen} == {"readers"} and {it.blocks for it in seen} == {8} and {it.write for it in seen} == {True, False}
+    assert repr(seen[0]).startswith("<Waiting: ")
+
+    class Fails:
+        def choose(self, now_ns: int, arm: int, waiting: Sequence[halfturn.Waiting], /) -> int:
+            return 1 // 0
+
+    began = time.monotonic()
+    with pytest.raises(ZeroDivisionError):
+        halfturn.simulate(DICTIONARY, run={"requests": 4 * 10**9}, policy=Fails)
+
+    class Outside:
+        def choose(self, now_ns: int, arm: int, waiting: Sequence[halfturn.Waiting], /) -> int:
+            return len(waiting)
+
+    with pytest.raises(IndexError, match="requests wait"):
+        halfturn.simulate(DICTIONARY, run={"requests": 4 * 10**9}, policy=Outside)
+    assert time.monotonic() - began < 20
+
+
+def test_a_yield_curve_in_python_is_one_of_eight_points() -> None:
+    assert halfturn.curve(lambda share: 1.0) == [[0.0, 1.0], [1.0, 1.0]]
+    assert halfturn.curve(lambda share: 1 - share) == [[0.0, 1.0], [1.0, 0.0]]
+    points = halfturn.curve(lambda share: (1 - share) ** 2)
+    assert len(points) == 8
+    for first, last in zip(points, points[1:]):
+        middle = (first[0] + last[0]) / 2
+        assert abs((first[1] + last[1]) / 2 - (1 - middle) ** 2) < 0.02
+    with pytest.raises(ValueError, match="rises, at 0.5"):
+        halfturn.curve(lambda share: 0.5 if share < 0.5 else 0.6)
+    worth = {"class": {"readers": {"curve": points}}}
+    load = {**DICTIONARY, "workload": [{**dict(DICTIONARY["workload"][0]), "deadline": "200ms"}]}  # type: ignore[index, arg-type]
+    results = halfturn.simulate(load, scheduler={"policy": "yield", **worth}, run={"requests": 200})
+    assert results[0]["requests"] > 0
+
+
+def test_requests_are_read_by_others_and_say_what_the_lines_say(tmp_path: Path) -> None:
+    pandas, pyarrow = pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+    requests = halfturn.simulate(SMALL, requests=True).requests
+    assert requests is not None and halfturn.simulate(SMALL).requests is None
+    said("simulate", str(SMALL), "--requests", str(tmp_path / "r.csv"))
+    lines = pandas.read_csv(tmp_path / "r.csv", keep_default_na=False)
+    assert list(lines.columns) == list(requests.columns) and len(lines) == len(requests)
+    frame = requests.to_pandas()
+    words = ["case", "device", "class", "op", "ending"]
+    assert [name for name in frame if frame[name].dtype == "category"] == words
+    pandas.testing.assert_frame_equal(frame.astype({word: lines[word].dtype for word in words}), lines)
+    everything = pyarrow.table(requests)
+    # The same memory, whoever asks, and how often.
+    place = everything["arrival_ns"].chunk(0).buffers()[1].address
+    assert place == pyarrow.table(requests)["arrival_ns"].chunk(0).buffers()[1].address
+    if polars := _there("polars"):
+        assert polars.DataFrame(requests)["end_ns"].max() == lines["end_ns"].max()
+    if duckdb := _there("duckdb"):
+        assert duckdb.sql("select count(*), sum(seek_ns) from everything").fetchall() == [(len(lines), lines["seek_ns"].sum())]
+    assert repr(requests) == f"<Requests: {len(lines):,} rows of 29 columns>"
+
+
+def _there(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        return None
+
+
+def test_files_of_requests_are_read_by_others(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    out = tmp_path / "r.parquet"
+    done = subprocess.run([binary(), "simulate", str(SMALL), "--requests", str(out)], capture_output=True, text=True)
+    if "was built without" in done.stderr:
+        pytest.skip("SKIPPED: this halfturn was built without files of Parquet and Arrow")
+    assert done.returncode == 0, done.stderr
+    said("simulate", str(SMALL), "--requests", str(tmp_path / "r.arrow"))
+    ours = pyarrow.table(halfturn.simulate(SMALL, requests=True).requests)
+    parquet = importlib.import_module("pyarrow.parquet").read_table(out)
+    with pyarrow.ipc.open_file(tmp_path / "r.arrow") as file:
+        arrow = file.read_all()
+    assert arrow.equals(ours) and parquet.schema == ours.schema
+    assert parquet.unify_dictionaries().to_pylist() == ours.to_pylist()
+    if duckdb := _there("duckdb"):
+        [(rows, last)] = duckdb.sql(f"select count(*), max(end_ns) from '{out}'").fetchall()
+        assert (rows, last) == (ours.num_rows, max(ours["end_ns"].to_pylist()))
+    if polars := _there("polars"):
+        assert polars.read_parquet(out).equals(polars.DataFrame(halfturn.simulate(SMALL, requests=True).requests))
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "python/notebooks").glob("*.ipynb")), ids=lambda path: path.stem)
+def test_notebooks_run(path: Path) -> None:
+    pytest.importorskip("pandas"), pytest.importorskip("pyarrow")
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    names: dict[str, Any] = {}
+    code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    for number, text in enumerate(code):
+        exec(compile(text, f"{path.name}, cell {number}", "exec"), names)
+    assert len(code) >= 3 and cells[0]["cell_type"] == "markdown"
+    assert all(not cell.get("outputs") for cell in cells), "outputs are not kept"
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 def test_an_interrupt_ends_a_run_soon() -> None:
     long = "import halfturn, sys; print('ready', flush=True); halfturn.simulate(sys.argv[1], run={'requests': 4 * 10**9})"
@@ -232,7 +391,7 @@ def test_the_code_of_the_guide_runs(tmp_path: Path) -> None:
     names: dict[str, Any] = {"pyplot": Pyplot}
     for block in blocks:
         exec(block.replace('"depths"', repr(str(tmp_path / "depths"))), names)
-    assert len(blocks) == 3 and drawn == ["1.0: True", "4.0: True", "16.0: True", "64.0: True"]
+    assert len(blocks) == 5 and drawn == ["1.0: True", "4.0: True", "16.0: True", "64.0: True"]
     assert len(names["rows"]) == 10
 
 

@@ -90,7 +90,8 @@ fn far(experiment: &Experiment, uri: &Uri) -> Result<Far, BadInput> {
 }
 
 /// Where a server listens.
-fn place(uri: &Uri) -> String {
+#[must_use]
+pub fn place(uri: &Uri) -> String {
     match &uri.address {
         Address::Unix(path) => path.clone(),
         Address::Tcp { host, port } => format!("{host}:{port}"),

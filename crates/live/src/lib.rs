@@ -52,7 +52,7 @@ mod world;
 pub use tls::hostile::Doorstep;
 
 pub use bell::Caller;
-pub use bench::{Benched, bench, bench_far};
+pub use bench::{Benched, bench, bench_far, place};
 pub use claim::Use;
 pub use clock::Clock;
 pub use desk::{Desk, DeviceCaller};

@@ -3,8 +3,18 @@
 //! [`COLUMNS`] is the one definition of a record: its names, units and meanings, in the order in which every writer gives them.
 //! Times are whole nanoseconds since the run began. Of every record, the waits and the parts add up to `end_ns` − `arrival_ns`.
 
+#[cfg(feature = "arrow")]
+mod batch;
+#[cfg(feature = "parquet")]
+mod file;
 mod ledger;
 
+#[cfg(feature = "arrow")]
+pub use arrow_array::RecordBatch;
+#[cfg(feature = "arrow")]
+pub use batch::{BATCH_ROWS, BatchSchema, Batcher};
+#[cfg(feature = "parquet")]
+pub use file::{BatchFile, BatchFormat, BatchStream};
 pub use ledger::Ledger;
 
 use crate::experiment::{Case, DriveChoice, Experiment, Live};
@@ -223,11 +233,11 @@ pub fn write_csv(record: &Record, out: &mut impl Write) -> io::Result<()> {
 #[must_use]
 pub fn ledger(of: &Case, replication: u32, device: String, out: Box<dyn Records>) -> Box<Ledger> {
     let classes = of.experiment.classes().into_iter().map(str::to_owned).collect();
-    Box::new(Ledger::new(case(of), replication + 1, device, classes, out))
+    Box::new(Ledger::new(label_case(of), replication + 1, device, classes, out))
 }
 
 /// A case as its column has it.
-fn case(case: &Case) -> String {
+fn label_case(case: &Case) -> String {
     let labels: Vec<String> = case.labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
     labels.join("; ")
 }

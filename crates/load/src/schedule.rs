@@ -301,7 +301,8 @@ fn warnings(scheduler: &Scheduler, predictor: Predictor) -> Vec<String> {
 fn beside(scheduler: &Scheduler, learn: Learn, margin: f64) -> Beside {
     let worths = scheduler.rules.classes.iter().map(|class| class.worth).collect();
     let claims = scheduler.rules.classes.iter().map(|class| class.iops.unwrap_or_default()).collect();
-    Beside { worths, claims, learn, base: scheduler.mimic.base, margin }
+    let weights = scheduler.rules.classes.iter().map(|class| class.weight).collect();
+    Beside { worths, claims, weights, learn, base: scheduler.mimic.base, margin }
 }
 
 /// Blocks of a short command, where the file does not say: what the drive's sheet tells, and in an array of stripe units that

@@ -126,6 +126,9 @@ impl<P: Predictor> Core<P> {
         if !self.timeless {
             self.pass(now);
         }
+        if self.board.queue.follows {
+            self.board.queue.now = now;
+        }
         match input {
             Input::Done(_, tag, happened, outcome) => self.finish_command::<false>(tag, happened, outcome, out),
             Input::Submit(request) => self.submit::<false>(now, &request, out),
@@ -198,14 +201,19 @@ impl<P: Predictor> Core<P> {
     #[must_use]
     #[inline]
     pub fn wake_at(&self) -> Option<Time> {
-        if self.timeless && self.board.next_deadline().is_none() && self.probing.wake().is_none() {
+        if self.timeless
+            && self.board.next_deadline().is_none()
+            && self.probing.wake().is_none()
+            && !self.board.queue.follows
+        {
             return None;
         }
         let deadline = self.board.next_deadline().unwrap_or(Time::NEVER);
         let seek = self.short().and_then(|short| short.wake).unwrap_or(Time::NEVER);
         let probe = self.probing.wake().filter(|_| self.board.is_idle()).unwrap_or(Time::NEVER);
         let rare = if self.board.is_shared() { self.board.wake_of_shared() } else { Time::NEVER };
-        let due = deadline.min(seek).min(probe).min(rare);
+        let held = if self.board.queue.follows && self.board.is_idle() { self.board.queue.wake() } else { None };
+        let due = deadline.min(seek).min(probe).min(rare).min(held.unwrap_or(Time::NEVER));
         Some(due).filter(|wake| *wake < Time::NEVER)
     }
 

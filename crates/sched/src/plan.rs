@@ -208,6 +208,8 @@ pub struct ClassRule {
     pub claim: Option<Claim>,
     /// The same by number of requests, to policies that count those.
     pub iops: Option<IopsClaim>,
+    /// What it weighs, to a policy that shares out turns by weight.
+    pub weight: f64,
     /// What its requests are worth.
     pub worth: Worth,
     /// What its commands ask of a drive that orders them.
@@ -226,6 +228,7 @@ impl ClassRule {
         p99: None,
         claim: None,
         iops: None,
+        weight: 1.0,
         worth: Worth::USUAL,
         mark: Mark::Plain,
     };

@@ -39,6 +39,8 @@ pub(crate) struct Queue<P: Predictor> {
     lines: Vec<Line<P>>,
     /// Whether a policy is to be told of each job that ends.
     pub(crate) follows: bool,
+    /// The time of what happened last, where a policy is told of it.
+    pub(crate) now: Time,
     /// Whose turn it is, where classes have shares: then each has a line of its own.
     pub(crate) turns: Option<Box<Turns>>,
     /// All of them by what they yield, where whole schedules are weighed.
@@ -67,7 +69,7 @@ impl<P: Predictor> Queue<P> {
         let by_yield = (rules.preemption == Preemption::Lookahead).then(by_yield);
         let turns = rules.shares.clone().map(|shares| Box::new(Turns::new(shares)));
         let follows = make().follows_service();
-        Queue { make, follows, own: Vec::new(), weight: 1.0, lines: Vec::new(), turns, by_yield }
+        Queue { make, follows, now: Time::ZERO, own: Vec::new(), weight: 1.0, lines: Vec::new(), turns, by_yield }
     }
 
     /// Whether all jobs wait in one line, and none interrupts another.
@@ -170,7 +172,13 @@ impl<P: Predictor> Queue<P> {
 
     /// A job that a policy gave up has ended.
     pub(crate) fn end(&mut self, rules: &Rules, job: &Job<P::Spot>) {
-        self.line(rules, job).policy.end(job);
+        let now = self.now;
+        self.line(rules, job).policy.end(now, job);
+    }
+
+    /// Until when policies hold back what waits, where they do.
+    pub(crate) fn wake(&self) -> Option<Time> {
+        self.lines.iter().filter(|line| line.held > 0).filter_map(|line| line.policy.idles_until()).min()
     }
 
     /// The line whose turn it is.

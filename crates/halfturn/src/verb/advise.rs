@@ -24,8 +24,8 @@ use std::path::{Path, PathBuf};
 /// A goal is a list with commas. Bounds come first: a time with <=, throughput with >=. What follows `then` decides among settings that
 /// keep them. A measure is mean, p50, p95, p99, p999, max or throughput, of a class in brackets or of all requests.
 ///
-/// With --stack it is advised for what people run today, in its own words: Linux's `mq-deadline` and `none`, ZFS's queues, Ceph's
-/// mClock, each simulated; and what Halfturn would add to the best of that.
+/// With --stack it is advised for what people run today, in its own words: Linux's `mq-deadline`, `bfq`, `kyber` and `none`,
+/// ZFS's queues, Ceph's mClock, each simulated; and what Halfturn would add to the best of that.
 #[derive(Args)]
 #[command(after_help = "Examples:
   halfturn advise examples/first-look.toml --set drive.queue=1 --set scheduler.policy=fcfs --goal mean

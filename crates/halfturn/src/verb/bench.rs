@@ -1,14 +1,15 @@
 //! `halfturn bench`: the workloads of an experiment, in real time.
 
 use super::outputs::Inputs;
-use super::requests::RecordsFile;
+use super::requests::{RecordsFile, RequestsArgs};
 use super::{OutputFormat, json};
 use crate::failure::{VerbFailure, print};
 use crate::progress::Profiling as Progress;
 use crate::report;
 use block::{At, BadInput};
 use clap::Args;
-use load::experiment;
+use load::experiment::{self, Experiment};
+use load::requests::name_served_device;
 use load::results::Results;
 use nbd::{BadUri, Uri};
 use serde_json::Value;
@@ -59,10 +60,8 @@ pub struct BenchArgs {
     /// `table` for people, `json` for programs (schema 1, described in docs/reference/json.md)
     #[arg(long, value_enum, default_value = "table")]
     format: OutputFormat,
-    /// Also write a record of each request into this file (CSV): when it arrived, began and ended, what its time went to and
-    /// what it waited for, in ns, as docs/reference/requests.md says
-    #[arg(long, value_name = "FILE.csv")]
-    requests: Option<PathBuf>,
+    #[command(flatten)]
+    requests: RequestsArgs,
     /// Run the clock, and an emulated drive with it, this many times as fast
     #[arg(long, value_name = "TIMES", default_value = "1", value_parser = super::scale)]
     time_scale: f64,
@@ -88,7 +87,8 @@ pub fn run(arguments: &BenchArgs) -> Result<(), VerbFailure> {
         Some(file) => Inputs::of_cases(file, &cases),
         None => Inputs::of_cases(Path::new(of), &cases),
     };
-    let requests = RecordsFile::if_wanted(arguments.requests.as_ref(), &mut inputs, cases.iter().map(|_| 1))?;
+    let name = |it: &Experiment| uri.as_ref().map_or_else(|| name_served_device(it), live::place);
+    let requests = arguments.requests.begin(&mut inputs, &cases, |_| 1, name)?;
     let mut runs = Vec::with_capacity(cases.len());
     let mut unfinished = Vec::with_capacity(cases.len());
     let progress = Progress::new(match &uri {

@@ -3,10 +3,16 @@
 //! Runs go on side by side. The first one's records go straight to the new file; those of each other to a file beside it until it is
 //! their turn, so that memory does not grow with the number of requests.
 
+#[cfg(feature = "parquet")]
+mod batches;
+
 use super::outputs::{Inputs, OutputFile, PendingFile};
 use crate::failure::VerbFailure;
+#[cfg(feature = "parquet")]
+use batches::Batches;
 use block::{At, BadInput};
-use load::experiment::Case;
+use clap::Args;
+use load::experiment::{Case, Experiment};
 use load::requests::{Record, Records, write_csv, write_csv_header};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -19,6 +25,50 @@ pub struct RecordsFile {
     /// The number of each case's first replication among those of all cases.
     first: Vec<usize>,
     parts: PartFiles,
+    format: RecordsFormat,
+}
+
+/// `--requests`.
+#[derive(Args)]
+pub struct RequestsArgs {
+    /// Also write a record of each request into this file, CSV, Parquet or Arrow by its ending: when it arrived, began and
+    /// ended, what its time went to and what it waited for, in ns, as docs/reference/requests.md says
+    #[arg(long, value_name = "FILE.csv|.parquet|.arrow")]
+    requests: Option<PathBuf>,
+}
+
+impl RequestsArgs {
+    /// Begins the file, if one is wanted, for a command that runs so many replications of each case, reads these inputs, and asks
+    /// the devices that `device` names.
+    ///
+    /// # Errors
+    /// When it cannot be written, or not by this build.
+    pub fn begin(
+        &self,
+        inputs: &mut Inputs,
+        cases: &[Case],
+        replications: impl Fn(&Case) -> u32,
+        device: impl Fn(&Experiment) -> String,
+    ) -> Result<Option<RecordsFile>, VerbFailure> {
+        let Some(name) = &self.requests else { return Ok(None) };
+        refuse_unbuilt(name)?;
+        let draft = OutputFile::new(name, inputs)?.draft()?;
+        let (mut first, mut all) = (Vec::new(), 0);
+        for case in cases {
+            first.push(all);
+            all += replications(case) as usize;
+        }
+        let parts = PartFiles((1..all).map(|number| draft.beside(number)).collect());
+        let format = begin(name, &draft, cases, device).map_err(|error| unwritable(name, &error))?;
+        Ok(Some(RecordsFile { name: name.clone(), draft, first, parts, format }))
+    }
+}
+
+/// How records are written.
+enum RecordsFormat {
+    Csv,
+    #[cfg(feature = "parquet")]
+    Batches(Batches),
 }
 
 /// Where the records of each run but the first are until it is their turn.
@@ -34,65 +84,24 @@ impl Drop for PartFiles {
 }
 
 impl RecordsFile {
-    /// One of this name, if one is wanted, for a command that runs so many replications of each case and reads these inputs.
-    ///
-    /// # Errors
-    /// When it cannot be written, or is to be of a kind that is not written.
-    pub fn if_wanted(
-        name: Option<&PathBuf>,
-        inputs: &mut Inputs,
-        replications: impl Iterator<Item = u32>,
-    ) -> Result<Option<RecordsFile>, VerbFailure> {
-        let Some(name) = name else { return Ok(None) };
-        if let Some(end) = name.extension().filter(|end| ["parquet", "arrow", "feather"].iter().any(|it| *end == *it)) {
-            let what = format!("records of requests are not written as {}", end.to_string_lossy());
-            let mend = "name a file of comma-separated values: FILE.csv";
-            return Err(BadInput::new(name.display().to_string(), At::File, what, mend).into());
-        }
-        let draft = OutputFile::new(name, inputs)?.draft()?;
-        let (mut first, mut all) = (Vec::new(), 0);
-        for count in replications {
-            first.push(all);
-            all += count as usize;
-        }
-        let parts = PartFiles((1..all).map(|number| draft.beside(number)).collect());
-        let requests = RecordsFile { name: name.clone(), draft, first, parts };
-        requests
-            .file()
-            .and_then(|mut file| write_csv_header(&mut file))
-            .map_err(|error| requests.unwritable(&error))?;
-        Ok(Some(requests))
-    }
-
-    /// The same, of all replications of these cases.
-    ///
-    /// # Errors
-    /// The same.
-    pub fn of_cases(
-        name: Option<&PathBuf>,
-        inputs: &mut Inputs,
-        cases: &[Case],
-    ) -> Result<Option<RecordsFile>, VerbFailure> {
-        RecordsFile::if_wanted(name, inputs, cases.iter().map(|case| case.experiment.run.replications))
-    }
-
-    fn file(&self) -> io::Result<File> {
-        self.draft.file()
-    }
-
-    fn unwritable(&self, error: &io::Error) -> BadInput {
-        unwritable(&self.name, error)
-    }
-
     /// Where the records of a replication of a case go.
     ///
     /// # Errors
     /// When they cannot be written.
     pub fn open(&self, case: usize, replication: u32) -> Result<Box<dyn Records>, BadInput> {
         let number = self.first[case] + replication as usize;
-        let file = if number == 0 { self.file() } else { File::create_new(&self.parts.0[number - 1]) };
-        let out = BufWriter::new(file.map_err(|error| self.unwritable(&error))?);
-        Ok(Box::new(Csv { name: self.name.clone(), out }))
+        let part = number.checked_sub(1).map(|number| &self.parts.0[number]);
+        let opened = match &self.format {
+            RecordsFormat::Csv => {
+                let file = part.map_or_else(|| self.draft.file(), File::create_new);
+                file.map(|file| {
+                    Box::new(Csv { name: self.name.clone(), out: BufWriter::new(file) }) as Box<dyn Records>
+                })
+            }
+            #[cfg(feature = "parquet")]
+            RecordsFormat::Batches(batches) => batches.open(&self.name, part),
+        };
+        opened.map_err(|error| unwritable(&self.name, &error))
     }
 
     /// Joins what was written of all runs, in their order, and gives the file its name.
@@ -100,16 +109,50 @@ impl RecordsFile {
     /// # Errors
     /// When it cannot be written.
     pub fn keep(self) -> Result<(), VerbFailure> {
-        let RecordsFile { name, draft, parts, .. } = self;
-        let joined = draft.file().and_then(|mut whole| {
-            for part in &parts.0 {
-                io::copy(&mut File::open(part)?, &mut whole)?;
-                fs::remove_file(part)?;
-            }
-            draft.keep()
-        });
-        joined.map_err(|error| unwritable(&name, &error).into())
+        let RecordsFile { name, draft, parts, format, .. } = self;
+        let joined = match format {
+            RecordsFormat::Csv => draft
+                .file()
+                .and_then(|mut whole| parts.each(|part| io::copy(&mut File::open(part)?, &mut whole).map(drop))),
+            #[cfg(feature = "parquet")]
+            RecordsFormat::Batches(batches) => batches.join(&parts),
+        };
+        joined.and_then(|()| draft.keep()).map_err(|error| unwritable(&name, &error).into())
     }
+}
+
+impl PartFiles {
+    /// Takes each in its order, and removes it.
+    fn each(&self, mut take: impl FnMut(&Path) -> io::Result<()>) -> io::Result<()> {
+        self.0.iter().try_for_each(|part| take(part).and_then(|()| fs::remove_file(part)))
+    }
+}
+
+/// Begins the file: what batches are like follows from the cases and the names of their devices.
+fn begin(
+    name: &Path,
+    draft: &PendingFile,
+    cases: &[Case],
+    device: impl Fn(&Experiment) -> String,
+) -> io::Result<RecordsFormat> {
+    #[cfg(feature = "parquet")]
+    if let Some(format) = batches::format(name) {
+        return Batches::begin(format, draft.file()?, cases, device).map(RecordsFormat::Batches);
+    }
+    let _ = (name, cases, device);
+    write_csv_header(&mut draft.file()?)?;
+    Ok(RecordsFormat::Csv)
+}
+
+/// Whether a build without the feature would have to write what only one with it can.
+fn refuse_unbuilt(name: &Path) -> Result<(), BadInput> {
+    let ending = name.extension().unwrap_or_default();
+    if cfg!(feature = "parquet") || !["parquet", "arrow", "feather"].iter().any(|it| ending == *it) {
+        return Ok(());
+    }
+    let what = format!("this halfturn was built without files that end in .{}", ending.to_string_lossy());
+    let mend = "name FILE.csv, or build it with cargo build --release -p halfturn --features parquet";
+    Err(BadInput::new(name.display().to_string(), At::File, what, mend))
 }
 
 fn unwritable(name: &Path, error: &io::Error) -> BadInput {

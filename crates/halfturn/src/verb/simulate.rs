@@ -1,7 +1,7 @@
 //! `halfturn simulate`: an experiment file, or a sweep of them, in virtual time.
 
 use super::outputs::{self, Inputs, OutputFile};
-use super::requests::RecordsFile;
+use super::requests::{RecordsFile, RequestsArgs};
 use super::window::PageArgs;
 use super::{OutputFormat, json};
 use crate::failure::{VerbFailure, print};
@@ -10,6 +10,7 @@ use crate::report;
 use clap::Args;
 use load::experiment::{self, Case, Kind};
 use load::origin::{self, Program};
+use load::requests::name_simulated_device;
 use load::results::Results;
 use std::env;
 use std::path::{Path, PathBuf};
@@ -54,10 +55,8 @@ pub struct Simulate {
     /// Also write results.json, table.txt and everything needed to repeat the runs into this folder
     #[arg(long, value_name = "DIR")]
     output: Option<PathBuf>,
-    /// Also write a record of each request into this file (CSV): when it arrived, began and ended, what its time went to and
-    /// what it waited for, in ns, as docs/reference/requests.md says
-    #[arg(long, value_name = "FILE.csv")]
-    requests: Option<PathBuf>,
+    #[command(flatten)]
+    requests: RequestsArgs,
     #[command(flatten)]
     page: PageArgs,
     /// Threads to compute with [default: one for each core]; the results do not depend on it
@@ -80,7 +79,12 @@ pub fn run(arguments: &Simulate) -> Result<(), VerbFailure> {
     let mut inputs = Inputs::of_cases(file, &cases);
     let files = arguments.output.as_deref().map(|folder| output_files(folder, file, &mut inputs)).transpose()?;
     let written = page.output(&mut inputs)?;
-    let requests = RecordsFile::of_cases(arguments.requests.as_ref(), &mut inputs, &cases)?;
+    let requests = arguments.requests.begin(
+        &mut inputs,
+        &cases,
+        |case| case.experiment.run.replications,
+        name_simulated_device,
+    )?;
     let shown = if page.is_wanted() { cases.len().min(MOST_SHOWN) } else { 0 };
     let scope = page.scope(shown)?;
     let told = arguments.format == OutputFormat::Json || files.is_some();

@@ -84,10 +84,10 @@ fn what_cannot_be_written_is_said_before_anything_runs() {
     };
     refused(&simulate("none/r.csv", &[]), "none/r.csv: cannot be written: No such file");
     refused(&simulate("/dev/full", &[]), "/dev/full: it is there, and no ordinary file");
-    refused(
-        &simulate("r.parquet", &[]),
-        "r.parquet: records of requests are not written as parquet\n  mend: name a file",
-    );
+    if !cfg!(feature = "parquet") {
+        let told = "r.arrow: this halfturn was built without files that end in .arrow\n  mend: name FILE.csv, or build";
+        refused(&simulate("r.arrow", &[]), told);
+    }
     refused(&simulate("r.html", &["--report", "r.html"]), "r.html: is to be written twice");
     assert!(names(&folder).is_empty(), "{:?}", names(&folder));
 }
@@ -95,16 +95,40 @@ fn what_cannot_be_written_is_said_before_anything_runs() {
 #[test]
 fn what_was_there_stays_when_the_disk_is_full() {
     let folder = folder("full");
-    fs::write(folder.join("old.csv"), "precious").expect("a file");
     let file = root().join(data("small.toml"));
     // The first run's file is too long, or one of a run beside it.
-    for most in ["100", "600"] {
-        let command = format!("trap '' XFSZ; ulimit -f {most}; exec \"$0\" simulate \"$1\" --requests old.csv");
+    let csv = [("old.csv", "100"), ("old.csv", "600")];
+    let packed = [("old.parquet", "50"), ("old.arrow", "50"), ("old.arrow", "300")];
+    for (name, most) in csv.into_iter().chain(packed.into_iter().filter(|_| cfg!(feature = "parquet"))) {
+        fs::write(folder.join(name), "precious").expect("a file");
+        let command = format!("trap '' XFSZ; ulimit -f {most}; exec \"$0\" simulate \"$1\" --requests {name}");
         let mut shell = Command::new("sh");
         shell.args(["-c", &command, env!("CARGO_BIN_EXE_halfturn"), file.to_str().expect("UTF-8")]);
         let output = shell.current_dir(&folder).output().expect("a shell");
-        refused(&output, "old.csv: cannot be written: File too large");
-        assert_eq!(names(&folder), ["old.csv"]);
-        assert_eq!(fs::read_to_string(folder.join("old.csv")).expect("it is there"), "precious");
+        refused(&output, &format!("{name}: cannot be written: File too large"));
+        assert_eq!(names(&folder), [name]);
+        assert_eq!(fs::read_to_string(folder.join(name)).expect("it is there"), "precious");
+        fs::remove_file(folder.join(name)).expect("it is there");
     }
+}
+
+/// The files' contents are compared with the lines in `python/tests`, by another reader.
+#[cfg(feature = "parquet")]
+#[test]
+fn parquet_and_arrow_are_the_same_bytes_on_any_number_of_threads() {
+    let folder = folder("packed");
+    let file = data("small.toml");
+    for (ending, begins) in [("parquet", "PAR1"), ("arrow", "ARROW1")] {
+        let write = |threads: &str| {
+            let out = folder.join(format!("{threads}.{ending}"));
+            let arguments = ["simulate", &file, "--threads", threads, "--requests", out.to_str().expect("UTF-8")];
+            let output = run_in(&root(), &arguments);
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            fs::read(&out).expect("records")
+        };
+        let bytes = write("1");
+        assert!(bytes.starts_with(begins.as_bytes()) && bytes.ends_with(begins.as_bytes()), "{ending}");
+        assert!(bytes == write("3"), "threads change {ending}");
+    }
+    assert_eq!(names(&folder), ["1.arrow", "1.parquet", "3.arrow", "3.parquet"]);
 }

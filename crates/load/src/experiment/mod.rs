@@ -6,6 +6,7 @@
 
 mod array;
 mod asker;
+mod bfq;
 mod client;
 #[cfg(test)]
 mod declared;

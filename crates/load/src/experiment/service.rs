@@ -4,7 +4,7 @@
 use super::asker::Asker;
 use super::varied::{Scope, Varied};
 use super::workload::CRITICALITIES;
-use super::{DriveChoice, dmclock, share, value};
+use super::{DriveChoice, bfq, dmclock, share, value};
 use block::{BadInput, Mark, Span};
 use config::{Key, Section, Word, Words};
 use disk::LimitPolicy;
@@ -299,6 +299,7 @@ fn classes(
         rule.mark = mark(&class, drive)?;
         rule.claim = share::of_class(&class)?;
         rule.iops = dmclock::read(&class, varied)?;
+        rule.weight = bfq::read(&class, varied)?;
         rule.worth = value::read(&class, name, askers)?;
         class.close()?;
     }

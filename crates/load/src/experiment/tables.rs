@@ -1,7 +1,7 @@
 //! Every table of an experiment file, with its keys: what help, reference pages and the schema are written from.
 
 use super::{
-    array, client, device, dmclock, drive, fault, run, scheduler, serve, service, share, system, value, volume,
+    array, bfq, client, device, dmclock, drive, fault, run, scheduler, serve, service, share, system, value, volume,
     workload,
 };
 use config::Table;
@@ -36,6 +36,7 @@ pub fn tables() -> Vec<Table> {
         service::budget_keys(),
         service::class_keys(),
         share::of_class::keys(),
+        bfq::keys(),
         dmclock::keys(),
         value::worth_keys(),
     ];

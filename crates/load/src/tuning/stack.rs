@@ -11,7 +11,7 @@ use std::str::FromStr;
 /// Software above a disk that has its own policy and its own settings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stack {
-    /// The block layer: `mq-deadline` or `none`, and how many commands the drive is given.
+    /// The block layer: `mq-deadline`, `bfq`, `kyber` or `none`, and how many commands the drive is given.
     Linux,
     /// The queues that OpenZFS has for each disk.
     Zfs,
@@ -36,7 +36,7 @@ impl Stack {
     /// The policies that are this stack's; the first is how it comes.
     fn policies(self) -> &'static [&'static str] {
         match self {
-            Stack::Linux => &["mq-deadline"],
+            Stack::Linux => &["mq-deadline", "bfq", "kyber"],
             Stack::Zfs => &["zfs"],
             Stack::Ceph => &["dmclock"],
         }
@@ -97,29 +97,47 @@ fn knob(key: &str, values: &[&str], words: impl Fn(&str) -> String) -> Knob {
 }
 
 fn of_linux(experiment: &Experiment) -> Vec<Knob> {
-    let deadline = policy::ALL.iter().find(|manual| manual.name == Stack::Linux.policies()[0]);
-    let keys = deadline.map_or_else(Vec::new, |manual| manual.keys.iter().map(|key| key.name).collect());
-    // Without a scheduler nobody goes first.
-    let flat = experiment.workloads.iter().enumerate().filter(|(_, workload)| workload.priority > 0);
-    let flat = flat.map(|(place, _)| format!("workload.{place}.priority=0"));
-    let none = KnobChoice {
-        takes_out: vec![("scheduler", keys)],
-        sets: ["scheduler.policy=\"fcfs\"".to_owned()].into_iter().chain(flat).collect(),
-        words: vec!["echo none > /sys/block/DEV/queue/scheduler".into()],
+    // What is tuned is the scheduler the experiment has already, if it has one of Linux's.
+    let its = experiment.scheduler.policy.manual();
+    let own = Stack::Linux.policies().contains(&its.name);
+    let today = if own { its.name } else { Stack::Linux.policies()[0] };
+    let keys = || {
+        let manual = policy::ALL.iter().find(|manual| manual.name == today);
+        manual.map_or_else(Vec::new, |manual| manual.keys.iter().map(|key| key.name).collect())
     };
+    let choose = |name: &str, policy: &str, more: Vec<String>| KnobChoice {
+        takes_out: vec![("scheduler", keys())],
+        sets: [format!("scheduler.policy=\"{policy}\"")].into_iter().chain(more).collect(),
+        words: vec![format!("echo {name} > /sys/block/DEV/queue/scheduler")],
+    };
+    // Without a scheduler nobody goes first; nor does anybody under Kyber.
+    let flat = || {
+        let first = experiment.workloads.iter().enumerate().filter(|(_, workload)| workload.priority > 0);
+        first.map(|(place, _)| format!("workload.{place}.priority=0")).collect()
+    };
+    let others = Stack::Linux.policies().iter().filter(|name| **name != today);
+    let others = others.map(|name| choose(name, name, if *name == "kyber" { flat() } else { Vec::new() }));
+    let choices = [KnobChoice::default(), choose("none", "fcfs", flat())].into_iter().chain(others).collect();
     let tunable = |key: &'static str, values: &[&str]| {
         knob(&format!("scheduler.{key}"), values, |value| {
             let plain = value.trim_matches('"').trim_end_matches("ms");
             format!("echo {plain} > /sys/block/DEV/queue/iosched/{key}")
         })
     };
-    vec![
-        Knob { name: "scheduler.policy".into(), choices: vec![KnobChoice::default(), none] },
-        tunable("read_expire", &["\"50ms\"", "\"100ms\"", "\"250ms\"", "\"2000ms\""]),
-        tunable("write_expire", &["\"500ms\"", "\"1000ms\"", "\"20000ms\""]),
-        tunable("fifo_batch", &["1", "4", "64"]),
-        tunable("writes_starved", &["1", "4", "16"]),
-    ]
+    let mut knobs = vec![Knob { name: "scheduler.policy".into(), choices }];
+    knobs.extend(match today {
+        "bfq" => {
+            vec![tunable("slice_idle", &["\"0ms\"", "\"2ms\""]), tunable("timeout_sync", &["\"30ms\"", "\"60ms\""])]
+        }
+        "kyber" => Vec::new(),
+        _ => vec![
+            tunable("read_expire", &["\"50ms\"", "\"100ms\"", "\"250ms\"", "\"2000ms\""]),
+            tunable("write_expire", &["\"500ms\"", "\"1000ms\"", "\"20000ms\""]),
+            tunable("fifo_batch", &["1", "4", "64"]),
+            tunable("writes_starved", &["1", "4", "16"]),
+        ],
+    });
+    knobs
 }
 
 fn of_zfs() -> Vec<Knob> {

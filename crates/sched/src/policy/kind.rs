@@ -62,6 +62,8 @@ pub struct Beside {
     pub worths: Vec<Worth>,
     /// What each may have by number of requests, by class; a class past the end has the usual.
     pub claims: Vec<IopsClaim>,
+    /// What each weighs, by class; a class past the end weighs 1.
+    pub weights: Vec<f64>,
     /// What is done about requests whose time the Disk Mimic does not know.
     pub learn: Learn,
     /// The policy under which it learns.

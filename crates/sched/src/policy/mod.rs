@@ -5,12 +5,14 @@ mod cylinders;
 mod greedy;
 mod in_service;
 mod kind;
+mod outside;
 mod priority;
 mod walk;
 
 pub use base::{BaseOrder, Learn};
 pub(crate) use fcfs::Fcfs;
 pub use kind::{Beside, IopsClaim, Kind, Manual, Needs};
+pub use outside::{Chooses, Outside, WaitingJob};
 pub(crate) use yielding::{Yield, pace, yielding};
 
 use crate::predict::Predictor;
@@ -28,6 +30,8 @@ macro_rules! policies {
         #[allow(non_camel_case_types)]
         pub enum Chosen {
             $(#[doc = concat!("See `policy/", stringify!($file), ".rs`.")] $file($file::Settings),)*
+            /// One that no file names.
+            Outside(Outside),
         }
 
         /// What users are told of each policy, in the order in which they are explained.
@@ -37,19 +41,28 @@ macro_rules! policies {
             /// What users are told of it.
             #[must_use]
             pub fn manual(&self) -> Manual {
-                match self { $(Chosen::$file(_) => $file::Settings::MANUAL,)* }
+                match self {
+                    $(Chosen::$file(_) => $file::Settings::MANUAL,)*
+                    Chosen::Outside(_) => Outside::MANUAL,
+                }
             }
 
             /// Whether it shares out the device among classes by itself.
             #[must_use]
             pub fn shares_out(&self) -> bool {
-                match self { $(Chosen::$file(_) => $file::Settings::SHARES_OUT,)* }
+                match self {
+                    $(Chosen::$file(_) => $file::Settings::SHARES_OUT,)*
+                    Chosen::Outside(_) => false,
+                }
             }
 
             /// The policy itself, which holds no requests yet.
             #[must_use]
             pub fn make<P: Predictor + 'static>(&self, beside: &Beside) -> Box<dyn Policy<P>> {
-                match self { $(Chosen::$file(settings) => settings.make(beside),)* }
+                match self {
+                    $(Chosen::$file(settings) => settings.make(beside),)*
+                    Chosen::Outside(outside) => outside.make(),
+                }
             }
         }
 
@@ -68,7 +81,7 @@ macro_rules! policies {
 
 policies! {
     fcfs look c_look sstf satf asatf smtf lookahead yielding batch_look look_cyl c_look_cyl sstf_cyl priority_1 priority_2
-    three_queues edf mq_deadline dmclock zfs auto
+    three_queues edf mq_deadline bfq kyber dmclock zfs auto
 }
 
 /// The policy of this name, as lines of `[scheduler]` have it.
@@ -138,9 +151,14 @@ pub trait Policy<P: Predictor> {
         false
     }
 
-    /// A job that it gave up has ended.
-    fn end(&mut self, job: &Job<P::Spot>) {
-        let _ = job;
+    /// A job that it gave up ends.
+    fn end(&mut self, now: Time, job: &Job<P::Spot>) {
+        let _ = (now, job);
+    }
+
+    /// Until when it holds back what waits, at most, though nothing is in the device; it is asked again then.
+    fn idles_until(&self) -> Option<Time> {
+        None
     }
 
     /// Candidates examined so far, where the policy weighs candidates.

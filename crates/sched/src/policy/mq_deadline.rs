@@ -220,7 +220,7 @@ impl<P: Predictor> Policy<P> for MqDeadline {
         true
     }
 
-    fn end(&mut self, job: &Job<P::Spot>) {
+    fn end(&mut self, _: Time, job: &Job<P::Spot>) {
         self.in_service.remove(job.sequence);
     }
 }

@@ -247,7 +247,7 @@ impl<P: Predictor> Policy<P> for Zfs {
         true
     }
 
-    fn end(&mut self, job: &Job<P::Spot>) {
+    fn end(&mut self, _: Time, job: &Job<P::Spot>) {
         self.cease(job.sequence);
     }
 }

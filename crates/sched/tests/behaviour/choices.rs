@@ -349,8 +349,8 @@ fn yield_takes_the_greatest_average_yield() {
 fn every_policy_takes_what_it_holds_and_what_its_plain_form_would() {
     // Of longer plans a beam of the usual width does not hold all.
     let knobs = Knobs { horizon: 1, ..Knobs::default() };
-    // The plain forms of others' schedulers are in `peers`.
-    let others = ["mq-deadline", "zfs", "dmclock"];
+    // The plain forms and the laws of others' schedulers are in `peers` and `linux`.
+    let others = ["mq-deadline", "bfq", "kyber", "zfs", "dmclock"];
     for name in policy::names().filter(|name| !others.contains(name)) {
         plays(name, 20, Just(knobs.clone()));
     }

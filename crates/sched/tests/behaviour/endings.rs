@@ -5,8 +5,8 @@ use crate::random::check;
 use crate::toy::Dice;
 use block::errno::{ECANCELED, EINVAL, EIO};
 use block::{
-    Caps, Change, Command, Discarded, DiskId, Ending, Extent, Op, Outcome, Place, Qos, Request, RequestId, Tag, Time,
-    Verb,
+    Caps, Change, Command, Discarded, DiskId, Ending, Extent, Op, Outcome, Place, Qos, Request, RequestId, Span, Tag,
+    Time, Verb,
 };
 use proptest::prelude::*;
 use sched::plan::Rules;
@@ -16,6 +16,9 @@ use sched::{Action, Core, Input, World, run};
 
 /// Small, so that requests overlap.
 const BLOCKS: u64 = 300;
+
+/// So long `bfq` keeps the device idle.
+const IDLES: Span = Span(300);
 
 /// A request inside the core.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +42,8 @@ struct Chaos {
     depth: usize,
     /// Whether the policy may keep requests back as long as others are in the device.
     holds_back: bool,
+    /// Whether it may also keep the device idle, until it is woken soon.
+    idles: bool,
     limit: u32,
     now: Time,
     left: u32,
@@ -61,6 +66,7 @@ impl Chaos {
             dice: Dice(seed),
             depth: usize::from(depth),
             holds_back: false,
+            idles: false,
             limit,
             now: Time::ZERO,
             left,
@@ -157,7 +163,9 @@ impl Chaos {
         }
         let idle = self.flying.iter().any(Option::is_none);
         let free = self.waiting().find(|job| !self.must_wait(job));
-        let held_back = self.holds_back && self.flying.iter().any(Option::is_some);
+        let soon = Time(self.now.0 + IDLES.0);
+        let held_back = self.holds_back && self.flying.iter().any(Option::is_some)
+            || self.idles && wake.is_some_and(|wake| wake > self.now && wake <= soon);
         assert!(!idle || free.is_none() || held_back, "a tag is free and {free:?} waits");
         assert!(self.came_back.is_none(), "{:?} came back and its request has not ended", self.came_back);
     }
@@ -258,12 +266,13 @@ impl World for Chaos {
 /// Runs `requests` requests to their end in a world of chaos.
 fn chaos(name: &str, seed: u64, depth: u16, limit: u32, requests: u32) -> Chaos {
     let caps = Caps { blocks: BLOCKS, depth, seek: true };
-    let policy = policy::with(name, &[("age_limit", "'3us'".into()), ("batch", "4".into())]);
+    let idles = ("slice_idle", format!("'{}ns'", IDLES.0));
+    let policy = policy::with(name, &[("age_limit", "'3us'".into()), ("batch", "4".into()), idles]);
     let make = move || policy.make::<Distance>(&Beside::default());
     let holds_back = make().follows_service();
     let mut core = Core::new(caps, limit, Distance::default(), Rules::default(), Box::new(make));
     let mut world = Chaos::new(seed, depth, limit, requests);
-    world.holds_back = holds_back;
+    (world.holds_back, world.idles) = (holds_back, name == "bfq");
     run(&mut core, &mut world);
     assert_eq!(core.room(), limit);
     assert_eq!(world.left, 0);

@@ -17,6 +17,7 @@ mod handing_down;
 mod idle;
 mod inherited;
 mod lines;
+mod linux;
 mod naive;
 mod peers;
 mod random;
