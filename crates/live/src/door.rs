@@ -179,15 +179,20 @@ impl Door {
             }
             Became::Client(session, early) => {
                 let guest = self.guests.swap_remove(number);
+                // A queue of a virtual disk may have come in meanwhile.
+                let room = |count: u32| (count < self.most).then_some(count + 1);
+                if self.inside.fetch_update(Ordering::Relaxed, Ordering::Relaxed, room).is_err() {
+                    return;
+                }
                 if let Ok((socket, early, identity)) = guest.hand_over(early, &self.guard) {
                     let (caller, export) = &self.rooms[session.export];
-                    self.inside.fetch_add(1, Ordering::Relaxed);
                     let session = Session { export: *export, ..session };
                     // Whose device could not go on has nobody to serve them.
-                    if !caller.tell(EngineMessage::Client(socket, session, early, identity)) {
-                        self.inside.fetch_sub(1, Ordering::Relaxed);
+                    if caller.tell(EngineMessage::Client(socket, session, early, identity)) {
+                        return;
                     }
                 }
+                self.inside.fetch_sub(1, Ordering::Relaxed);
             }
         }
     }

@@ -45,11 +45,15 @@ mod store;
 mod threads;
 mod tls;
 pub mod unit;
+mod virtio;
 mod world;
 
 #[cfg(feature = "tls")]
 #[doc(hidden)]
 pub use tls::hostile::Doorstep;
+#[cfg(feature = "vhost-user")]
+#[doc(hidden)]
+pub use virtio::hostile::serve as serve_guest;
 
 pub use bell::Caller;
 pub use bench::{Benched, bench, bench_far, place};

@@ -13,6 +13,8 @@ use sched::array::field::Factor;
 use std::cell::UnsafeCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
+#[cfg(feature = "vhost-user")]
+use vm_memory::VolatileSlice;
 
 /// What a buffer is aligned to, and its least length, in bytes.
 pub const PAGE: usize = 4096;
@@ -118,6 +120,14 @@ impl Slice {
     #[must_use]
     pub fn pointer(&self) -> *mut u8 {
         self.buffer.pointer(self.from, self.bytes)
+    }
+
+    /// For whoever copies between it and memory that others share.
+    #[cfg(feature = "vhost-user")]
+    #[must_use]
+    pub fn volatile(&self) -> VolatileSlice<'_> {
+        // SAFETY: as many bytes are there, and stay while this share does; nobody holds a reference into a buffer.
+        unsafe { VolatileSlice::new(self.pointer(), self.bytes) }
     }
 
     /// The same without its first `count` bytes.

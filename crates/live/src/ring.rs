@@ -15,13 +15,14 @@ use std::rc::Rc;
 use std::time::Duration;
 
 /// What a kernel must know of, as those from 5.11 on do.
-const USED: [u8; 6] = [
+const USED: [u8; 7] = [
     opcode::Read::CODE,
     opcode::Write::CODE,
     opcode::Fsync::CODE,
     opcode::Fallocate::CODE,
     opcode::Recv::CODE,
     opcode::SendMsg::CODE,
+    opcode::PollAdd::CODE,
 ];
 /// Entries of the submission queue; what does not fit is submitted first.
 const ENTRIES: u32 = 512;
@@ -59,6 +60,8 @@ pub enum RingOp {
     Receive(Slice, bool),
     /// Sends pieces, at most [`GATHERED`], in their order.
     Send(Vec<Slice>),
+    /// Waits until there is something to read.
+    Await,
 }
 
 impl RingOp {
@@ -67,7 +70,7 @@ impl RingOp {
         match self {
             RingOp::Read(slice, _) | RingOp::Write(slice, ..) | RingOp::Receive(slice, _) => vec![slice],
             RingOp::Send(slices) => slices,
-            RingOp::Sync | RingOp::Discard(..) => Vec::new(),
+            RingOp::Sync | RingOp::Discard(..) | RingOp::Await => Vec::new(),
         }
     }
 }
@@ -233,6 +236,7 @@ fn entry(fd: Fd, op: &RingOp) -> (Entry, Option<Box<MessageHeader>>) {
             opcode::Fallocate::new(fd, *bytes).offset(*at).mode(discard_mode(*what)).build()
         }
         RingOp::Sync => opcode::Fsync::new(fd).flags(io_uring::types::FsyncFlags::DATASYNC).build(),
+        RingOp::Await => opcode::PollAdd::new(fd, libc::POLLIN as u32).build(),
         RingOp::Receive(slice, whole) => {
             let flags = if *whole { libc::MSG_WAITALL } else { 0 };
             let entry = opcode::Recv::new(fd, slice.pointer(), slice.bytes as u32);

@@ -11,12 +11,14 @@ use crate::guest::Guard;
 use crate::log::LogHead;
 use crate::make::{self, Made};
 use crate::tls::{Carriers, TlsServer};
+use crate::virtio::{Port, ports};
 use block::{At, BadInput, Caps};
 use load::experiment::{Experiment, ServicePlan, TlsNeed};
 use nbd::{Export, TlsPolicy};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::fs::File;
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
@@ -47,6 +49,9 @@ pub struct NbdService {
     engines: Engines,
     door: Door,
     carriers: Carriers,
+    /// Where volumes are disks of virtual machines, and what closes with the door.
+    ports: Vec<Port>,
+    closed: OwnedFd,
     /// The other end of what closes the door.
     closing: UnixStream,
     /// Leaves messages for the engine of the first device and wakes it.
@@ -111,7 +116,10 @@ impl NbdService {
         let carriers = Carriers::default();
         let guard = guard(plan, exports, carriers.clone())?;
         let patience = Duration::from_nanos(whole.serve.handshake.0);
-        let door = Door::new(listeners, guard, rooms, patience, whole.serve.connections, inside, closed.into());
+        let closed = OwnedFd::from(closed);
+        let shut = closed.try_clone().map_err(|error| kernel_error(&title, &error))?;
+        let door = Door::new(listeners, guard, rooms, patience, whole.serve.connections, inside, shut);
+        let ports = ports(plan, &faces)?;
         let caps = faces[0].caps.clone();
         let desks = faces.into_iter().zip(&plan.devices).map(|(face, experiment)| DeviceCaller {
             device: experiment.device.clone(),
@@ -120,7 +128,7 @@ impl NbdService {
         });
         let desk = Desk::new(desks.collect());
         let caller = desk.first().clone();
-        Ok(NbdService { title, caps, engines, door, carriers, closing, caller, desk, notes })
+        Ok(NbdService { title, caps, engines, door, carriers, ports, closed, closing, caller, desk, notes })
     }
 
     /// Serves until it is told to stop and all that was asked is done; where that is wanted, and there is one device, it is recorded
@@ -129,12 +137,13 @@ impl NbdService {
     /// # Errors
     /// When the kernel does not go on.
     pub fn run(self, record: Option<(&LogHead, File)>) -> Result<ServiceReport, BadInput> {
-        let NbdService { title, engines, door, carriers, closing, .. } = self;
-        let door = door.open().map_err(|error| kernel_error(&title, &error))?;
+        let NbdService { title, engines, door, carriers, ports, closed, closing, .. } = self;
+        let opened = ports.into_iter().map(|port| port.open(closed.try_clone()?)).chain([door.open()]);
+        let doors = opened.collect::<io::Result<Vec<_>>>().map_err(|error| kernel_error(&title, &error))?;
         let close = || {
             drop(closing);
             // A door that fell has let nobody in.
-            let _ = door.join();
+            doors.into_iter().for_each(|door| drop(door.join()));
             carriers.wait(LAST_ANSWERS);
         };
         match engines {

@@ -53,6 +53,8 @@ enum Way {
     /// Whether all of it is to be there before it comes back.
     Receives(bool),
     Sends,
+    /// That there is something to read.
+    Awaits,
 }
 
 /// Jobs that no thread has taken yet, how many threads wait for one, and whether there will be no more.
@@ -163,7 +165,7 @@ impl Threads {
     fn awaits(&self, slot: u32) -> Option<PollFlags> {
         match self.flying[slot as usize].as_ref()?.way {
             Way::File => None,
-            Way::Receives(_) => Some(PollFlags::IN),
+            Way::Receives(_) | Way::Awaits => Some(PollFlags::IN),
             Way::Sends => Some(PollFlags::OUT),
         }
     }
@@ -172,6 +174,9 @@ impl Threads {
     fn go_on(&mut self, slot: u32) {
         let Some(flying) = &mut self.flying[slot as usize] else { return };
         let socket = flying.file.as_raw_fd();
+        if flying.way == Way::Awaits {
+            return self.end(slot, i32::from(libc::POLLIN));
+        }
         let result = match (flying.way, flying.pieces.first()) {
             (Way::Sends, Some(_)) => {
                 let message = message(&flying.pieces);
@@ -214,6 +219,7 @@ impl Backend for Threads {
         let way = match &op {
             RingOp::Receive(_, whole) => Way::Receives(*whole),
             RingOp::Send(_) => Way::Sends,
+            RingOp::Await => Way::Awaits,
             _ => Way::File,
         };
         let pieces = op.into_slices();
@@ -267,7 +273,7 @@ impl FileOp {
             RingOp::Write(slice, at, through) => FileOp::Write(slice.pointer(), slice.bytes, *at, *through),
             RingOp::Discard(at, bytes, what) => FileOp::Discard(*at, *bytes, discard_mode(*what)),
             RingOp::Sync => FileOp::Sync,
-            RingOp::Receive(..) | RingOp::Send(_) => return None,
+            RingOp::Receive(..) | RingOp::Send(_) | RingOp::Await => return None,
         })
     }
 

@@ -21,7 +21,7 @@ pub fn run(root: &Path, arguments: &[String]) -> Result<bool, String> {
     }
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
     // What stands outside the first build is tried too.
-    let tests = ["test", "--workspace", "--locked", "--features", "halfturn/tls,halfturn/parquet"];
+    let tests = ["test", "--workspace", "--locked", "--features", "halfturn/tls,halfturn/vhost-user,halfturn/parquet"];
     let passed = succeeds(Command::new(cargo).args(tests).args(arguments).current_dir(root))?;
     let minutes = began.elapsed().as_secs_f64() / 60.0;
     let told = if passed { "all tests passed" } else { "some tests FAILED" };

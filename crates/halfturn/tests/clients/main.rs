@@ -16,6 +16,8 @@ mod crowd;
 mod dice;
 mod extended;
 mod fio;
+#[cfg(feature = "vhost-user")]
+mod guest;
 mod hostile;
 mod mounted;
 mod offered;

@@ -1,10 +1,13 @@
 //! What other threads tell the engine, and what it does then.
 
-use super::client::Client;
+use super::client::{Client, ClientLine};
+use super::line::SocketLine;
 use super::{FaultSetting, Front, ServedVolume, Setting, VolumeReport};
 use crate::array::ArrayOrder;
 use crate::identity::Identity;
 use crate::metrics::ServiceMetrics;
+#[cfg(feature = "vhost-user")]
+use crate::virtio::QueueOrder;
 use crate::world::Hands;
 use nbd::Session;
 use sched::Input;
@@ -18,6 +21,9 @@ use std::sync::mpsc::Sender;
 pub enum EngineMessage {
     /// A client has chosen its export; bytes of its first requests may have come. Who it is.
     Client(OwnedFd, Session, Vec<u8>, Identity),
+    /// What a port says of a queue of a virtual disk.
+    #[cfg(feature = "vhost-user")]
+    Queue(QueueOrder),
     /// Someone asks how the volumes fare.
     Volumes(Sender<Vec<VolumeReport>>),
     /// Someone asks for what was counted.
@@ -42,6 +48,8 @@ impl Front {
                 EngineMessage::Client(socket, session, early, identity) => {
                     self.welcome((socket, session), &early, identity, hands);
                 }
+                #[cfg(feature = "vhost-user")]
+                EngineMessage::Queue(order) => self.follow_port(order, hands),
                 EngineMessage::Volumes(asker) => {
                     let _ = asker.send(self.reports());
                 }
@@ -84,18 +92,26 @@ impl Front {
     }
 
     fn welcome(&mut self, (socket, session): (OwnedFd, Session), early: &[u8], identity: Identity, hands: &mut Hands) {
-        if self.stop.has_begun() || early.len() > Client::EARLY {
+        if self.stop.has_begun() || early.len() > SocketLine::EARLY {
             self.inside.fetch_sub(1, Ordering::Relaxed);
             return;
         }
-        let served = self.rules.find(&identity, session.export);
-        let client = Client::new(socket, session, early, (identity, served), Rc::clone(&self.unsent), hands.pool);
-        self.volumes[session.export].clients += 1;
+        let volume = session.export;
+        let line = SocketLine::new(socket, session, early, Rc::clone(&self.unsent), hands.pool);
+        self.admit(Box::new(line), volume, identity);
+    }
+
+    /// A client more, over such a line; its number.
+    pub(super) fn admit(&mut self, line: Box<dyn ClientLine>, volume: usize, identity: Identity) -> u32 {
+        let served = self.rules.find(&identity, volume);
+        let client = Client::new(line, volume, (identity, served));
+        self.volumes[volume].clients += 1;
         let number = self.clients.iter().position(Option::is_none).unwrap_or(self.clients.len());
         match self.clients.get_mut(number) {
             Some(place) => *place = Some(client),
             None => self.clients.push(Some(client)),
         }
         self.touched.push(number as u32);
+        number as u32
     }
 }

@@ -4,19 +4,21 @@
 //! begins or ends inside one is read, changed and written by the front, alone among what shares a block with it.
 //! A flush flushes the device, so that it holds for every connection.
 
-mod answers;
 mod array;
-mod client;
+pub(crate) mod client;
 mod fault;
 #[cfg(test)]
 mod faults;
+mod line;
 mod mail;
+#[cfg(feature = "vhost-user")]
+mod queues;
 mod rules;
 mod schedule;
 mod status;
 mod stop;
 mod volume;
-mod work;
+pub(crate) mod work;
 
 use crate::bell::Mailbox;
 use crate::memory::{PAGE, Pool, Slice};
@@ -24,15 +26,13 @@ use crate::metrics::Buckets;
 use crate::ring::{RingOp, RingToken};
 use crate::unit::Zeroes;
 use crate::world::{Hands, Remaining, RequestSource};
-use answers::{acknowledge, error_reply, last};
 use block::errno::{EIO, EOPNOTSUPP, ETIME, ETIMEDOUT};
 use block::{BLOCK_BYTES, Change, DiskId, Ending, Request, RequestId, Span, Time};
-use client::{Client, Heard, PendingReply, ReceiveState, ReplyHeader};
+use client::{Client, Heard};
 pub use fault::{FaultSetting, VolumeFault};
 use load::experiment::{ClientRule, FaultPlan, ServePlan};
 pub use mail::EngineMessage;
-use nbd::reply::Chunk;
-use nbd::{CommandFlags, Refused, RequestType};
+use nbd::{CommandFlags, RequestType};
 use rules::ClientRules;
 pub use rules::ConnectedClient;
 use sched::{Bill, Input, Pulse};
@@ -189,23 +189,18 @@ impl Front {
         loop {
             let Some(client) = self.clients[number as usize].as_mut() else { return };
             let room = room(&self.plan, client, self.bytes + self.unsent.get());
-            match client.hear(room) {
+            match client.line.hear(room) {
                 Heard::NotYet => {
-                    if client.has_more() && !self.stalled.contains(&number) {
+                    if client.line.has_more() && !self.stalled.contains(&number) {
                         self.stalled.push(number);
                     }
                     return;
                 }
+                Heard::Again => {}
                 Heard::Request(request) => self.take(number, request, now, hands),
                 Heard::Payload(id) => self.start(id, hands),
                 Heard::Query(request, payload) => self.query(number, &request, &payload, hands),
-                Heard::Refused(Refused::Close(_)) => return self.lose(number, hands),
-                Heard::Refused(Refused::Error { cookie, offset, error, message, payload }) => {
-                    let mut bytes = Vec::new();
-                    client.session.error((cookie, offset), error, message, &mut bytes);
-                    let answer = Some(PendingReply { head: ReplyHeader::Long(bytes), data: None });
-                    client.reading = ReceiveState::Unwanted { left: payload as usize, answer };
-                }
+                Heard::Lost => return self.lose(number, hands),
             }
         }
     }
@@ -225,22 +220,18 @@ impl Front {
         };
         if let Some(errno) = refused {
             volume.count_refusal(errno);
-            let answer = Some(error_reply(client, &request, errno));
-            client.reading = ReceiveState::Unwanted { left: request.payload() as usize, answer };
+            client.line.refuse(&request, errno);
             return;
         }
         let base = self.volumes[client.volume].from * BLOCK_BYTES;
         match request.command {
             RequestType::Disc => return client.leave(),
-            RequestType::Cache => return acknowledge(client, &request),
+            RequestType::Cache => return client.line.acknowledge(&request),
             // A hint of less than a block is passed over.
             RequestType::Trim if has_no_block(base + request.offset, request.length) => {
-                return acknowledge(client, &request);
+                return client.line.acknowledge(&request);
             }
-            RequestType::BlockStatus => {
-                let wanted = client.session.contexts;
-                return self.tell_status(number, &request, wanted, hands);
-            }
+            RequestType::BlockStatus => return self.tell_agreed_status(number, &request, hands),
             RequestType::Read
             | RequestType::Write
             | RequestType::Flush
@@ -256,7 +247,7 @@ impl Front {
         self.bytes += work.weight();
         match &work.data {
             Some(into) if request.command == RequestType::Write => {
-                client.reading = ReceiveState::Payload { work: id, into: into.clone(), filled: 0 };
+                client.line.await_payload(id, into.clone());
             }
             _ => self.start(id, hands),
         }
@@ -280,7 +271,7 @@ impl Front {
     /// Nothing more is taken from a client; what is only half there never was.
     fn dismiss(&mut self, number: u32) {
         let Some(client) = self.clients[number as usize].as_mut() else { return };
-        let half = if let ReceiveState::Payload { work, .. } = client.reading { Some(work) } else { None };
+        let half = client.line.half_said();
         client.leave();
         if let Some(work) = half {
             self.release(work);
@@ -315,7 +306,7 @@ impl Front {
         while let Some(&number) = self.touched.get(next) {
             next += 1;
             let Some(client) = self.clients[number as usize].as_mut() else { continue };
-            if client.send(number, hands).and_then(|()| client.receive(number, hands)).is_err() {
+            if client.line.send(number, hands).and_then(|()| client.line.receive(number, hands)).is_err() {
                 self.lose(number, hands);
                 continue;
             }
@@ -325,7 +316,7 @@ impl Front {
             {
                 self.volumes[client.volume].clients -= 1;
                 self.inside.fetch_sub(1, Ordering::Relaxed);
-                client.end(hands.pool);
+                client.line.end(hands.pool);
             }
         }
         self.touched.clear();
@@ -336,7 +327,7 @@ impl Front {
     fn let_go_of_stuck(&mut self, now: Time, hands: &mut Hands) {
         let patience = self.plan.unheard;
         self.look = now + Span(patience.0 / 4);
-        let stuck = |client: &Option<Client>| client.as_ref().is_some_and(|client| client.is_stuck(now, patience));
+        let stuck = |client: &Option<Client>| client.as_ref().is_some_and(|client| client.line.is_stuck(now, patience));
         for number in 0..self.clients.len() {
             if stuck(&self.clients[number]) {
                 self.lose(number as u32, hands);
@@ -358,7 +349,7 @@ impl Front {
             work.answered = true;
             let volume = &mut self.volumes[client.volume];
             volume.count_ending(now, &work.request, (work.arrived, client.served), Ending::Failed(ETIMEDOUT));
-            client.answer(error_reply(client, &work.request, ETIMEDOUT));
+            client.line.fail(&work.request, ETIMEDOUT);
             self.touched.push(work.client);
         }
     }
@@ -405,7 +396,7 @@ impl RequestSource for Front {
         while let Some(id) = self.cancelled.pop_front() {
             // Its number may be another's by now.
             let client = self.works.get(id.0).and_then(|work| self.clients[work.client as usize].as_ref());
-            if client.is_some_and(Client::is_lost) {
+            if client.is_some_and(|client| client.line.is_shut()) {
                 return Some(Input::Amend(id, Change::Cancel));
             }
         }
@@ -464,11 +455,11 @@ impl RequestSource for Front {
             Ending::Dropped => Some(ETIME),
         };
         let read = work.request.command == RequestType::Read;
-        client.answer(match errno {
-            None if read => last(client, &work),
-            None => PendingReply { head: ReplyHeader::Short(client.session.success(&work.request)), data: None },
-            Some(errno) => error_reply(client, &work.request, errno),
-        });
+        match errno {
+            None if read => client.line.give(&work),
+            None => client.line.acknowledge(&work.request),
+            Some(errno) => client.line.fail(&work.request, errno),
+        }
         if let Some(data) = work.data {
             hands.pool.give(data.buffer);
         }
@@ -489,11 +480,8 @@ impl RequestSource for Front {
         let Some(work) = self.works.get_mut(id.0) else { return };
         let Some(part) = work.take_part(memory) else { return };
         let Some(client) = self.clients[work.client as usize].as_mut() else { return };
-        let offset = work.request.offset + work.told as u64;
-        let head = client.session.part(&work.request, offset, part.bytes as u32, Chunk::More);
-        if let Some(head) = head {
+        if client.line.give_part(work, &part) {
             work.told += part.bytes;
-            client.answer(PendingReply { head: ReplyHeader::Short(head), data: Some(part) });
             self.touched.push(work.client);
         }
     }
@@ -508,7 +496,7 @@ impl RequestSource for Front {
             }
             RingToken::Received(number) => {
                 let Some(client) = self.clients[number as usize].as_mut() else { return };
-                if client.note_received(result) {
+                if client.line.note_received(result) {
                     self.touched.push(number);
                     self.read(number, now, hands);
                 } else {
@@ -517,7 +505,7 @@ impl RequestSource for Front {
             }
             RingToken::Sent(number) => {
                 let Some(client) = self.clients[number as usize].as_mut() else { return };
-                if client.note_sent(result, number, hands).is_err() {
+                if client.line.note_sent(result, number, hands).is_err() {
                     self.lose(number, hands);
                 }
                 self.touched.push(number);

@@ -4,8 +4,8 @@
 //! lays data out can put where it is fast what is read from end to end.
 
 use super::Front;
-use super::answers::error_reply;
-use super::client::{Client, PendingReply, ReplyHeader};
+use super::client::ClientLine;
+use super::line::{PendingReply, ReplyHeader, SocketLine};
 use crate::unit::LiveDevice;
 use crate::world::Hands;
 use block::{BLOCK_BYTES, Extent, Lbn};
@@ -42,30 +42,42 @@ impl Rates {
 impl Front {
     /// A block status with a payload.
     pub(super) fn query(&mut self, number: u32, request: &ClientRequest, payload: &[u8], hands: &mut Hands) {
-        let Some(client) = self.clients[number as usize].as_mut() else { return };
-        match client.session.query(request, payload) {
+        let Some(line) = self.nbd_line(number) else { return };
+        match line.session.query(request, payload) {
             Ok((request, wanted)) => self.tell_status(number, &request, wanted, hands),
             Err((errno, message)) => {
                 let mut bytes = Vec::new();
-                client.session.error((request.cookie, request.offset), errno, message, &mut bytes);
-                client.answer(PendingReply { head: ReplyHeader::Long(bytes), data: None });
+                line.session.error((request.cookie, request.offset), errno, message, &mut bytes);
+                line.answer(PendingReply { head: ReplyHeader::Long(bytes), data: None });
             }
         }
     }
 
+    /// A block status that asks for what was agreed on in the handshake.
+    pub(super) fn tell_agreed_status(&mut self, number: u32, request: &ClientRequest, hands: &mut Hands) {
+        let Some(wanted) = self.nbd_line(number).map(|line| line.session.contexts) else { return };
+        self.tell_status(number, request, wanted, hands);
+    }
+
+    /// The line of a client, if it is one of NBD.
+    fn nbd_line(&mut self, number: u32) -> Option<&mut SocketLine> {
+        self.clients[number as usize].as_mut()?.line.nbd()
+    }
+
     /// Says what is wanted of a part of a volume.
-    pub(super) fn tell_status(&mut self, number: u32, request: &ClientRequest, wanted: Contexts, hands: &mut Hands) {
+    fn tell_status(&mut self, number: u32, request: &ClientRequest, wanted: Contexts, hands: &mut Hands) {
         let Some(client) = self.clients[number as usize].as_mut() else { return };
-        if self.hangs {
-            return client.answer(error_reply(client, request, block::errno::ETIMEDOUT));
-        }
         let base = self.volumes[client.volume].from * BLOCK_BYTES;
-        tell(client, request, wanted, (base, &self.rates), hands.unit);
+        let Some(line) = client.line.nbd() else { return };
+        if self.hangs {
+            return line.fail(request, block::errno::ETIMEDOUT);
+        }
+        tell(line, request, wanted, (base, &self.rates), hands.unit);
     }
 }
 
 fn tell(
-    client: &mut Client,
+    line: &mut SocketLine,
     request: &ClientRequest,
     wanted: Contexts,
     (base, rates): (u64, &Rates),
@@ -80,9 +92,9 @@ fn tell(
             Context::Rate => extents(from, end, |from| rates.at(from)),
         };
         let chunk = if Some(context) == last { Chunk::Last } else { Chunk::More };
-        client.session.status(request, context, extents, chunk, &mut bytes);
+        line.session.status(request, context, extents, chunk, &mut bytes);
     }
-    client.answer(PendingReply { head: ReplyHeader::Long(bytes), data: None });
+    line.answer(PendingReply { head: ReplyHeader::Long(bytes), data: None });
 }
 
 /// Extents of bytes, of which each is told by where it ends and what is so until then.

@@ -42,9 +42,9 @@ enum RequestStage {
 }
 
 /// A request in flight.
-pub(super) struct InFlightRequest {
+pub(crate) struct InFlightRequest {
     pub(super) client: u32,
-    pub(super) request: nbd::ClientRequest,
+    pub(crate) request: nbd::ClientRequest,
     pub(super) arrived: Time,
     stage: RequestStage,
     /// Whether it is asked for in several steps: what shares a block with it waits for the last of them.
@@ -58,7 +58,7 @@ pub(super) struct InFlightRequest {
     /// Whether its client was told already that it is not done.
     pub(super) answered: bool,
     /// Bytes that a client sends or gets.
-    pub(super) data: Option<Slice>,
+    pub(crate) data: Option<Slice>,
     /// Of a read: bytes of its memory that are there, without a gap, and of `data` that were answered.
     there: usize,
     pub(super) told: usize,

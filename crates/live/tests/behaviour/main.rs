@@ -7,6 +7,10 @@ mod emulated;
 mod far;
 mod faults;
 mod identity;
+#[cfg(feature = "vhost-user")]
+mod machine;
 mod metrics;
 mod rebuilds;
 mod service;
+#[cfg(feature = "vhost-user")]
+mod virtual_disks;

@@ -335,7 +335,7 @@ fn experiment(document: &Document, path: &Path, varied: &Varied) -> Result<Exper
     let title = root.get(&tables::TITLE)?;
     let device = device::read(&root, folder)?;
     let name = device.as_ref().map(|(_, name)| name.as_str());
-    let volumes = volume::read_all(&root, name)?;
+    let volumes = volume::read_all(&root, name, folder)?;
     let workloads = workload::read_all(&root, folder, &volumes, varied)?;
     let (drive::DriveTables { mut drive, counted, mut members }, device) = match device {
         Some((drive, name)) => (drive::DriveTables { drive, counted: None, members: Vec::new() }, Some(name)),

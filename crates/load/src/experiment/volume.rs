@@ -5,6 +5,7 @@ use super::{Bound, Region, Workload, asker, share};
 use block::{BadInput, Span};
 use config::{Section, Word, Words};
 use sched::Claim;
+use std::path::{Path, PathBuf};
 
 config::keys! {
     /// A range of the device that clients see as a device of its own, with its own quality of service.
@@ -34,6 +35,9 @@ config::keys! {
     /// The clients that may have it, by a name in the certificate that they show: its common name, or an alternative name of it
     /// that is a DNS name, a mail address or a URI. They must speak TLS.
     CLIENTS: Vec<String> = texts("clients").else_told("all that are let in");
+    /// The UNIX socket at which it is a disk of a virtual machine (vhost-user-blk), beside being an NBD export. One machine at a time
+    /// has it; each queue of its disk is a client.
+    VHOST_USER: String = text("vhost_user").else_told("none");
 }
 
 /// In which order what is read of a volume comes back.
@@ -82,6 +86,8 @@ pub struct Volume {
     pub read_only: bool,
     /// Names of certificates that open it; none where it is open to all.
     pub clients: Vec<String>,
+    /// The UNIX socket at which it is a disk of a virtual machine, where it is one.
+    pub vhost_user: Option<PathBuf>,
     /// What its clients may have of the arm's time, where the file says.
     pub claim: Option<Claim>,
 }
@@ -96,14 +102,14 @@ impl Volume {
 }
 
 /// The volumes on the device of this name; where it has none, on the only one.
-pub(super) fn read_all(root: &Section, device: Option<&str>) -> Result<Vec<Volume>, BadInput> {
+pub(super) fn read_all(root: &Section, device: Option<&str>, folder: &Path) -> Result<Vec<Volume>, BadInput> {
     let sections = root.sections(volume().name())?;
     if let Some(section) = sections.get(MOST) {
         return Err(section.here(format!("more than {MOST} volumes"), "take some out"));
     }
     let mut volumes: Vec<Volume> = Vec::with_capacity(sections.len());
     for section in &sections {
-        let volume = read(section, &volumes, device)?;
+        let volume = read(section, &volumes, device, folder)?;
         volumes.push(volume);
     }
     Ok(volumes)
@@ -115,7 +121,7 @@ pub(super) fn class(section: &Section, name: &str) -> Result<String, BadInput> {
     Ok(class.unwrap_or_else(|| if name.is_empty() { "volume".into() } else { name.into() }))
 }
 
-fn read(section: &Section, before: &[Volume], device: Option<&str>) -> Result<Volume, BadInput> {
+fn read(section: &Section, before: &[Volume], device: Option<&str>, folder: &Path) -> Result<Volume, BadInput> {
     let name = section.value(&NAME)?;
     if let Some(named) = section.get(&DEVICE)?.filter(|named| Some(named.as_str()) != device) {
         let mend = "add a [[device]] of this name, with the keys of [drive]; or take it out";
@@ -150,6 +156,7 @@ fn read(section: &Section, before: &[Volume], device: Option<&str>) -> Result<Vo
         any_order,
         read_only: place.read_only,
         clients: clients(section)?,
+        vhost_user: vhost_user(section, before, folder)?,
         claim: share::of_volume(section)?,
     };
     section.close()?;
@@ -251,6 +258,20 @@ fn place(section: &Section, before: &[Volume], name: &str) -> Result<VolumePlace
         return Err(section.error(OFFSET.name(), what, mend));
     }
     Ok(VolumePlace { from, blocks, read_only })
+}
+
+/// Where it is a disk of a virtual machine: who connects there shows no certificate.
+fn vhost_user(section: &Section, before: &[Volume], folder: &Path) -> Result<Option<PathBuf>, BadInput> {
+    let Some(path) = section.get(&VHOST_USER)?.map(|path| folder.join(path)) else { return Ok(None) };
+    if section.has(CLIENTS.name()) {
+        let what = "a virtual disk of a volume that is for some `clients`: no virtual machine shows a certificate";
+        return Err(section.error(VHOST_USER.name(), what, "take one of them out"));
+    }
+    if let Some(other) = before.iter().find(|other| other.vhost_user.as_ref() == Some(&path)) {
+        let what = format!("volume '{}' is a virtual disk at this socket, too", other.name);
+        return Err(section.error(VHOST_USER.name(), what, "give each a socket of its own"));
+    }
+    Ok(Some(path))
 }
 
 fn clients(section: &Section) -> Result<Vec<String>, BadInput> {

@@ -1,0 +1,187 @@
+//! A virtual machine with a volume as its disk: QEMU without any help of the processor, Debian's kernel, and a shell that writes,
+//! reads and discards while the server is killed and comes again. `.ci/guest` fetches the kernel; `qemu-system-x86` and
+//! `busybox-static` are Debian's.
+
+use crate::server::{Folder, patient};
+use crate::tool::skip;
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+
+/// How long the machine may say nothing.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// What the machine does. Each step that is done is a line.
+const INIT: &str = r#"#!/bin/busybox sh
+export PATH=/bin
+busybox mkdir -p /proc /sys /dev /tmp /mnt
+busybox mount -t proc proc /proc
+busybox mount -t sysfs sys /sys
+busybox mount -t devtmpfs dev /dev
+busybox --install -s /bin
+insmod /virtio_blk.ko || exit
+cd /sys/block/vda
+# The firmware has left a line begun.
+echo
+echo "DISK $(cat serial) $(cat size) $(cat queue/write_cache) $(ls mq | wc -l)"
+dd if=/dev/urandom of=/tmp/part bs=64k count=64 2>/dev/null
+for part in 0 1 2 3 4 5 6 7; do
+    dd if=/tmp/part of=/dev/vda bs=64k seek=$((part * 64)) oflag=direct 2>/dev/null && echo "WROTE $part"
+done
+for part in 0 1 2 3 4 5 6 7; do
+    dd if=/dev/vda bs=64k skip=$((part * 64)) count=64 iflag=direct 2>/dev/null | cmp - /tmp/part && echo "READ $part"
+done
+blkdiscard -o 4194304 -l 4194304 /dev/vda && echo DISCARDED
+dd if=/dev/vda bs=64k skip=64 count=64 iflag=direct 2>/dev/null | tr -d '\0' | wc -c
+mke2fs /dev/vda >/dev/null && mount -t ext4 /dev/vda /mnt && cp /tmp/part /mnt/file && umount /mnt && echo MADE
+mount -t ext4 /dev/vda /mnt && cmp /mnt/file /tmp/part && umount /mnt && echo KEPT
+echo DONE
+poweroff -f
+"#;
+
+/// What is booted, if it is there.
+fn parts() -> Option<[PathBuf; 3]> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/guest");
+    let parts = [root.join("vmlinuz"), root.join("virtio_blk.ko"), PathBuf::from("/usr/bin/busybox")];
+    let qemu = Command::new("qemu-system-x86_64").arg("--version").stdout(Stdio::null()).status();
+    let there = qemu.is_ok_and(|status| status.success()) && parts.iter().all(|part| part.is_file());
+    there.then_some(parts)
+}
+
+/// A file of a `cpio` archive (newc), as the kernel unpacks it.
+fn pack(archive: &mut Vec<u8>, name: &str, mode: u32, bytes: &[u8]) {
+    let fields = [0, mode, 0, 0, 1, 0, bytes.len() as u32, 0, 0, 0, 0, name.len() as u32 + 1, 0];
+    archive.extend(b"070701");
+    fields.iter().for_each(|field| archive.extend(format!("{field:08X}").bytes()));
+    archive.extend(name.bytes().chain([0]));
+    archive.resize(archive.len().next_multiple_of(4), 0);
+    archive.extend(bytes);
+    archive.resize(archive.len().next_multiple_of(4), 0);
+}
+
+fn archive([_, driver, shell]: &[PathBuf; 3]) -> Vec<u8> {
+    let mut archive = Vec::new();
+    for folder in ["bin", "dev"] {
+        pack(&mut archive, folder, 0o040_755, &[]);
+    }
+    pack(&mut archive, "init", 0o100_755, INIT.as_bytes());
+    pack(&mut archive, "bin/busybox", 0o100_755, &fs::read(shell).expect("a shell"));
+    pack(&mut archive, "virtio_blk.ko", 0o100_644, &fs::read(driver).expect("a driver"));
+    pack(&mut archive, "TRAILER!!!", 0, &[]);
+    archive
+}
+
+/// A server that can be killed, and started anew.
+struct KillableServer {
+    folder: PathBuf,
+    child: Child,
+}
+
+impl KillableServer {
+    fn start(folder: &Path) -> KillableServer {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_halfturn"));
+        command.arg("serve").arg("vm.toml").current_dir(folder).stdout(Stdio::null()).stderr(Stdio::null());
+        let child = command.spawn().expect("it starts");
+        patient("it does not listen", || std::os::unix::net::UnixStream::connect(folder.join("nbd")).is_ok());
+        KillableServer { folder: folder.to_path_buf(), child }
+    }
+
+    fn kill(mut self) -> PathBuf {
+        self.child.kill().expect("it is killed");
+        self.child.wait().expect("it is gone");
+        std::mem::take(&mut self.folder)
+    }
+}
+
+impl Drop for KillableServer {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A machine, and the lines that it says.
+struct BootedGuest {
+    child: Child,
+    lines: Receiver<String>,
+}
+
+impl BootedGuest {
+    fn boot(folder: &Path, kernel: &Path) -> BootedGuest {
+        let mut command = Command::new("qemu-system-x86_64");
+        command.args([
+            "-accel",
+            "tcg,thread=multi",
+            "-cpu",
+            "max",
+            "-smp",
+            "2",
+            "-m",
+            "256",
+            "-nographic",
+            "-no-reboot",
+        ]);
+        command.args(["-nodefaults", "-serial", "stdio", "-machine", "q35,memory-backend=mem"]);
+        command.args(["-object", "memory-backend-memfd,id=mem,size=256M,share=on"]).arg("-kernel").arg(kernel);
+        command.args(["-initrd", "initrd", "-append", "console=ttyS0 quiet panic=-1"]);
+        command.args(["-chardev", "socket,id=disk,path=disk,reconnect=1"]);
+        command.args(["-device", "vhost-user-blk-pci,chardev=disk,num-queues=2"]);
+        let child =
+            command.current_dir(folder).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
+        let mut child = child.expect("it boots");
+        let said = BufReader::new(child.stdout.take().expect("it speaks"));
+        let (sender, lines) = channel();
+        std::thread::spawn(move || {
+            let lines = said.lines().map_while(Result::ok);
+            lines.take_while(|line| sender.send(line.trim().to_owned()).is_ok()).for_each(drop);
+        });
+        BootedGuest { child, lines }
+    }
+
+    /// Waits for a line; what was said until then.
+    fn until(&self, wanted: &str) -> Vec<String> {
+        let mut said = Vec::new();
+        while said.last().is_none_or(|line| line != wanted) {
+            let line = self.lines.recv_timeout(PATIENCE);
+            said.push(line.unwrap_or_else(|_| panic!("it does not say {wanted}, but {said:#?}")));
+        }
+        said
+    }
+}
+
+impl Drop for BootedGuest {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+#[test]
+fn a_virtual_machine_keeps_its_disk_though_the_server_is_killed() {
+    let Some(parts) = parts() else {
+        return skip("a machine is not there: .ci/guest, and apt-get install qemu-system-x86 busybox-static");
+    };
+    let folder = Folder::new();
+    let path = &folder.0;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o700)).expect("a folder of ours");
+    fs::File::create(path.join("device")).and_then(|file| file.set_len(64 << 20)).expect("a device");
+    fs::File::create(path.join("initrd")).and_then(|mut file| file.write_all(&archive(&parts))).expect("an archive");
+    let text = "[drive]\npath = \"device\"\n[scheduler]\npolicy = \"look\"\n[serve]\nsocket = \"nbd\"\n\
+                [[volume]]\nname = \"machine\"\nvhost_user = \"disk\"\n";
+    fs::write(path.join("vm.toml"), text).expect("a file");
+    let service = KillableServer::start(path);
+    let guest = BootedGuest::boot(path, &parts[0]);
+    let begun = guest.until("WROTE 1");
+    assert!(begun.iter().any(|line| line == "DISK machine 131072 write back 2"), "{begun:#?}");
+    let folder = service.kill();
+    let _service = KillableServer::start(&folder);
+    let said = guest.until("DONE");
+    let wanted = (2..8).map(|part| format!("WROTE {part}")).chain((0..8).map(|part| format!("READ {part}")));
+    let wanted = wanted.chain(["DISCARDED", "0", "MADE", "KEPT", "DONE"].map(Into::into)).collect::<Vec<String>>();
+    let steps: Vec<&String> = said.iter().filter(|line| wanted.contains(line)).collect();
+    assert_eq!(steps, wanted.iter().collect::<Vec<_>>(), "{said:#?}");
+}
