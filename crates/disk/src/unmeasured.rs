@@ -1,8 +1,8 @@
 //! What of a drive nobody measured. A profile by reads alone knows nothing of writes: its file says `unknown`, which is neither
 //! "as reads" nor "no buffer".
 //!
-//! The numbers of the sheet are then those of reads, and no buffer. A simulated drive has these and says so; whoever schedules a
-//! drive learns what it really does.
+//! The numbers of the sheet are then those of reads, and no buffer. A simulated drive has these, a scheduler believes in
+//! them, and both say so.
 
 /// What of a drive nobody measured, by the keys of its file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

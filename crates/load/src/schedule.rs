@@ -129,7 +129,9 @@ pub fn build<W: Abilities>(experiment: &Experiment, known: &Knowledge, world: W)
     let predictor = if idle { Predictor::Distance } else { predictor };
     if predictor == Predictor::Profile {
         let words = known.believed.sheet.as_deref().and_then(|sheet| sheet.unmeasured.words());
-        notes.extend(words.map(|words| format!("begins without knowing {words}, and learns that in use")));
+        notes.extend(words.map(|words| {
+            format!("believes that the drive writes as it reads, without a buffer: {words} are not known")
+        }));
     }
     match predictor.with(Making { experiment, known, rules, beside, notes, world }) {
         Ok(output) => output,

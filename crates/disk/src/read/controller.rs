@@ -124,8 +124,8 @@ config::keys! {
     ENDS_AT_COMMAND: bool = bool("ends_at_command").usually("false");
     /// Whether reading ahead may take the place of what a command under way has still to send; otherwise it waits.
     OVERTAKES: bool = bool("overtakes").usually("true");
-    /// Size of the write buffer. A write that fits completes when it is in it. `unknown` where it was not measured: whether there is
-    /// one, and how long a write into it takes, schedulers then learn in use; a simulated drive has none, and says so.
+    /// Size of the write buffer. A write that fits completes when it is in it. `unknown` where it was not measured: a
+    /// simulated drive then has none and a scheduler believes in none, and both say so.
     WRITE_BUFFER: Option<u64> = size_or("write_buffer", Unmeasured::WORD).usually("0B");
     /// The most extents that the write buffer holds; 0: as many as fit.
     WRITE_EXTENTS: u32 = within("write_extents", 0, 1 << 16).usually("0");

@@ -20,14 +20,12 @@ use std::sync::Arc;
 mod ahead;
 mod foresight;
 mod lateness;
-mod lessons;
 mod motion;
 mod passing;
 mod phase;
 mod way;
 pub(crate) use ahead::{ReadAhead, go_on};
 use lateness::Lateness;
-use lessons::WriteLessons;
 use motion::{Motion, TURN_BITS};
 use phase::Phase;
 pub(crate) use way::Way;
@@ -98,10 +96,6 @@ pub struct Profile {
     buffers_writes: bool,
     /// Writes into the buffer that found room at once since one did not, or since the drive had a pause.
     unhindered: u32,
-    /// As many as are believed to have found room once the drive had a pause.
-    rested: u32,
-    /// What is learned of writes, where the sheet does not tell all of them.
-    lessons: Option<Box<WriteLessons>>,
     reads_ahead: bool,
     /// Which way the data of the last command went: overheads depend on it.
     last: Direction,
@@ -140,17 +134,14 @@ impl Profile {
     pub fn new(sheet: &Sheet) -> Profile {
         let mechanics = Arc::clone(&sheet.mechanics);
         let period = mechanics.rotation.period_ns();
-        let rested = if sheet.unmeasured.write_buffer { 0 } else { TRUST };
         Profile {
             motion: Motion::new(mechanics.seek.ns(), &mechanics.switches, &sheet.overheads, period),
             overheads: sheet.overheads,
             reviewed: 0,
             way: Way::new(sheet),
             cache: sheet.cache,
-            buffers_writes: sheet.cache.write_buffer > 0 || sheet.unmeasured.write_buffer,
-            unhindered: rested,
-            rested,
-            lessons: WriteLessons::of(sheet.unmeasured),
+            buffers_writes: sheet.cache.write_buffer > 0,
+            unhindered: TRUST,
             reads_ahead: sheet.cache.segments > 0 && sheet.cache.read_ahead > 0,
             last: Direction::Read,
             dirty: false,
@@ -557,9 +548,6 @@ impl Predictor for Profile {
             self.last = command.verb.direction();
         }
         self.dirty &= command.verb != Verb::Flush;
-        if self.lessons.is_some() && command.verb.transfers() && command.verb.writes() {
-            self.learn_write(happened, command, outcome);
-        }
         if self.is_buffered(command.verb) {
             let least = self.overheads.buffered.a(last) + self.way.write_time(command.at.blocks);
             let waited = happened.since(self.issued).less(least) > Span(self.mechanics.rotation.period().0 / 8);

@@ -40,6 +40,5 @@ mod shares;
 mod short_commands;
 mod sums;
 mod told;
-mod unmeasured;
 mod worth;
 mod writes;

@@ -1,7 +1,7 @@
 //! What is believed of a command when it is issued: the hot path of each. Most are reads that go on nowhere: for these all is
 //! worked out in one place, without what only others need.
 
-use super::{Left, Profile, ReadAhead};
+use super::{Left, Profile, ReadAhead, TRUST};
 use block::{Command, Direction, Extent, Span, Time};
 use disk::{Passage, Spot};
 
@@ -30,7 +30,7 @@ impl Profile {
         let paused = now.since(self.idle_since) > Span(self.mechanics.rotation.period().0 / 64);
         self.dirty |= buffered;
         if paused {
-            self.unhindered = self.rested;
+            self.unhindered = TRUST;
         }
         let disturbed = buffered || (self.dirty && paused);
         self.undisturbed = if disturbed { 0 } else { self.undisturbed.saturating_add(1) };
@@ -40,7 +40,7 @@ impl Profile {
         let tells = self.phase.is_known() && !follows && !buffered;
         self.expected = tells.then(|| (passage.end, self.motion.ticks(passage.began.since(arrived))));
         let behind = || ReadAhead::behind(&self.cache, &self.mechanics.layout, command.at, &passage);
-        let (next, from) = (command.at.end(), self.left.track);
+        let next = command.at.end();
         if PLAIN {
             // Not by way of what the drive may read ahead, which would be copied once more.
             let Spot { track, angle, .. } = passage.after;
@@ -53,9 +53,6 @@ impl Profile {
         }
         (self.angle, self.lag, self.arm) = (passage.angle, lag, next);
         self.tells_phase = !follows || direction.writes() || self.way.keeps_up();
-        if !PLAIN && direction.writes() && self.lessons.is_some() {
-            self.watch_write(command, from, arrived, &passage);
-        }
     }
 
     #[inline(never)]
