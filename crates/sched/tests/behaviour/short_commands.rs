@@ -66,6 +66,8 @@ struct Inside {
     cancelled: bool,
     /// Whether it needs no flush to be on the medium, if that is asked for.
     sound: bool,
+    /// The last earlier one that it overlaps, while it is held for that.
+    behind: Option<RequestId>,
 }
 
 struct Chaos {
@@ -164,11 +166,14 @@ impl Chaos {
 
     /// Whether a request must wait for an earlier one it overlaps.
     fn must_wait(&self, job: &Inside) -> bool {
-        self.jobs().any(|other| {
-            other.order < job.order
-                && other.request.at.overlaps(job.request.at)
-                && (other.request.op.writes() || job.request.op.writes())
-        })
+        self.jobs().any(|other| self.keeps_waiting(other, job))
+    }
+
+    /// Whether a request must wait for this other one.
+    fn keeps_waiting(&self, other: &Inside, job: &Inside) -> bool {
+        other.order < job.order
+            && other.request.at.overlaps(job.request.at)
+            && (other.request.op.writes() || job.request.op.writes())
     }
 
     /// Those whose turn could come.
@@ -233,9 +238,41 @@ impl Chaos {
         if let Some((_, Command { place: Place::Frame(..), at, .. }, _)) = self.flying {
             self.spoilt |= request.op.writes() && request.at.overlaps(at);
         }
-        self.inside[request.id.0 as usize] =
-            Some(Inside { request, order: self.order, done: 0, begun: false, cancelled: false, sound: true });
+        self.inside[request.id.0 as usize] = Some(Inside {
+            request,
+            order: self.order,
+            done: 0,
+            begun: false,
+            cancelled: false,
+            sound: true,
+            behind: None,
+        });
+        self.hold(request.id);
         Input::Submit(request)
+    }
+
+    /// A request is held if it must be: whoever it waits for is as urgent then.
+    fn hold(&mut self, id: RequestId) {
+        let job = *self.job(id);
+        let earlier = self.jobs().filter(|other| self.keeps_waiting(other, &job)).max_by_key(|other| other.order);
+        self.job(id).behind = earlier.map(|other| other.request.id);
+        self.hand_on(id);
+    }
+
+    /// Makes those that a held request waits for as urgent as it is.
+    fn hand_on(&mut self, mut id: RequestId) {
+        while let Some(before) = self.job(id).behind {
+            let (waiter, its) = (self.job(id).request.qos, self.job(before).request.qos);
+            let keeps = self.scene.rules.class(its.class).worth.curve.falls();
+            let sooner = its.deadline.into_iter().chain(waiter.deadline).min();
+            let deadline = if keeps { its.deadline } else { sooner };
+            let qos = Qos { priority: its.priority.max(waiter.priority), deadline, ..its };
+            if qos == its {
+                return;
+            }
+            self.job(before).request.qos = qos;
+            id = before;
+        }
     }
 
     /// Some request, perhaps one that is not there, is amended.
@@ -246,7 +283,10 @@ impl Chaos {
         if let Some(job) = &mut self.inside[id.0 as usize] {
             match change {
                 Change::Cancel => job.cancelled = true,
-                Change::Qos(qos) => job.request.qos = qos,
+                Change::Qos(qos) => {
+                    job.request.qos = qos;
+                    self.hand_on(id);
+                }
             }
         }
         Input::Amend(id, change)
@@ -455,6 +495,9 @@ impl Chaos {
         self.refused += u32::from(how != Ending::Finished);
         self.target = self.target.filter(|target| *target != id);
         self.filler = self.filler.filter(|filler| *filler != id);
+        let mut held: Vec<Inside> = self.jobs().filter(|job| job.behind == Some(id)).copied().collect();
+        held.sort_unstable_by_key(|job| job.order);
+        held.iter().for_each(|job| self.hold(job.request.id));
     }
 }
 
