@@ -4,6 +4,7 @@
 //! (noise, quirks). What is no disk ([`Other`]) has neither mechanics nor a sheet. The drive model and the scheduler's belief share the arithmetic here, never each other.
 //! Nothing here keeps time or state.
 
+mod access;
 pub mod catalogue;
 pub mod change;
 pub mod datasheet;
@@ -22,12 +23,13 @@ mod sheet;
 mod unmeasured;
 mod write;
 
+pub use access::Access;
 pub use delivery::Delivery;
 pub use layout::{
     Beneath, Child, Elsewhere, EntryPlan, Layout, LayoutPlan, ListPlan, ListZone, Order, Parity, SectorRun, Sparing,
     Spot, Track, TrackPlan, TreePlan, ZonePlan,
 };
-pub use mechanics::{Access, Mechanics, Passage, Piece, Progress, Stroke, Switches};
+pub use mechanics::{Mechanics, Passage, Piece, Progress, Stroke, Switches};
 pub use other::Other;
 pub use plan::{Confidence, DrivePlan};
 pub use published::Published;

@@ -5,7 +5,7 @@
 //! blocks, also where zero-latency access takes them in another. What the bus makes of that is `drive::delivery`.
 
 use crate::rotation::JUST_PASSED;
-use crate::{Delivery, Layout, Rotation, SeekTable, Spin, Spot, Track};
+use crate::{Access, Delivery, Layout, Rotation, SeekTable, Spin, Spot, Track};
 use block::{Direction, Extent, Lbn, Span, Time};
 
 /// Times of moves that are not seeks, and what writing adds.
@@ -21,25 +21,6 @@ pub struct Switches {
     pub cylinder_write: Span,
     /// What a write adds to a random move of the arm, to settle more finely.
     pub write_settle: Span,
-}
-
-/// Which blocks may be taken as they come under the head, not in their order.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Access {
-    /// A read begins wherever the head lands in what is wanted of a track (zero-latency, read on arrival).
-    pub reads: bool,
-    /// Whether the arm settles as for a write.
-    pub writes: bool,
-    /// A read also takes what passes of its track before the first block wanted ("read any free blocks").
-    pub free: bool,
-}
-
-impl Access {
-    /// Whether what is wanted from this sector of a track on may be taken from its middle.
-    #[must_use]
-    pub fn on_arrival(self, direction: Direction, sector: u32) -> bool {
-        if direction.writes() { self.writes } else { self.reads || (self.free && sector > 0) }
-    }
 }
 
 /// Blocks of a passage that follow one another.

@@ -46,7 +46,7 @@ config::keys! {
     HEAD_WRITE: Span = span("head_write").else_told("as `head`");
     /// To the next cylinder in a write that goes on there.
     CYLINDER_WRITE: Span = span("cylinder_write").else_told("as `cylinder`");
-    /// What the arm takes to settle before a random write; `unknown` where it was not measured: schedulers then learn it in use.
+    /// What the arm takes to settle before a random write; `unknown` where it was not measured.
     WRITE_SETTLE: Option<Span> = span_or("write_settle", Unmeasured::WORD).usually("0ms");
 }
 

@@ -21,7 +21,7 @@ pub(crate) struct Dirty {
     pub(crate) ready: Time,
     /// How its data come into the buffer.
     pub(crate) feed: Feed,
-    /// Where it begins.
+    /// Where on the surfaces its first block lies.
     pub(crate) spot: Spot,
 }
 

@@ -130,16 +130,18 @@ fn run(experiment: &Experiment) -> Vec<String> {
     words
 }
 
+fn repair(RepairPlan { blocks, depth, start, again, rate }: &RepairPlan) -> Vec<String> {
+    let what = if *again { "scrubbing" } else { "rebuilding" };
+    let mut words = vec![format!("{what}, {} each, {depth} at once", units::show_blocks(u64::from(*blocks)))];
+    words.extend((*start > Span::ZERO).then(|| format!("from {} on", span(*start))));
+    words.extend(rate.map(|rate| format!("at most {rate} a second")));
+    words
+}
+
 fn workload(workload: &Workload, named: bool) -> Vec<String> {
     let mut words = match &workload.kind {
         Kind::Trace(trace) => replay(trace),
-        Kind::Repair(RepairPlan { blocks, depth, start, again, rate }) => {
-            let what = if *again { "scrubbing" } else { "rebuilding" };
-            let mut words = vec![format!("{what}, {} each, {depth} at once", units::show_blocks(u64::from(*blocks)))];
-            words.extend((*start > Span::ZERO).then(|| format!("from {} on", span(*start))));
-            words.extend(rate.map(|rate| format!("at most {rate} a second")));
-            words
-        }
+        Kind::Repair(plan) => repair(plan),
         Kind::MadeUp(MadeUpPlan { like, days, region, pace }) => {
             let system = if *like == Like::Cello { "cello" } else { "hplajw" };
             let mut words = vec![format!("{days} days like those of {system}, of 1992")];

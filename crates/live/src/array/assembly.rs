@@ -242,6 +242,12 @@ impl ArrayStatus {
         Err((what, "bring back what was given up last".into()))
     }
 
+    /// Whether a disk is lacking that the others still count: it went in the cut itself, and no record was kept for it.
+    pub(crate) fn lost_unforeseen(&self) -> bool {
+        let noted = self.label.iter().flat_map(|label| &label.disks);
+        self.disks.iter().zip(noted).any(|(state, noted)| !state.counts() && *noted != Noted::GivenUp)
+    }
+
     /// Units of a disk, as the array was made.
     pub(crate) fn rows(&self) -> Option<u64> {
         self.label.as_ref().map(|label| label.rows)

@@ -186,6 +186,11 @@ pub fn devices(experiment: &Experiment, how: Use, seed: u64) -> Result<Made, Bad
                 "the array was not ended well: {} of its regions were looked through, and {mended} units mended",
                 status.dirty
             ));
+            if array.level.parities() > 0 && status.lost_unforeseen() {
+                let what =
+                    "disks went in the cut: what they held of rows that were being written then may be told wrong";
+                notes.push(what.into());
+            }
         }
     }
     let known = status.as_ref().and_then(ArrayNotes::new);

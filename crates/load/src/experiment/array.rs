@@ -188,10 +188,7 @@ pub(super) fn read(
     let mut fails = failing.iter().map(|fails| failure(fails, disks)).collect::<Result<Vec<_>, _>>()?;
     fails.sort_by_key(|failure| failure.at);
     let spares = section.value(&SPARES)?;
-    if let Some(repair) = workloads.iter().find(|workload| workload.kind.repairs() && level.redundancy() == 0) {
-        let what = format!("workload '{}' repairs an array, and this one has nothing to repair it from", repair.name);
-        return Err(section.error(LEVEL.name(), what, "choose another `level`, or take the workload out"));
-    }
+    check_repairs(&section, level, workloads)?;
     if spares > 0 {
         check_spares(&section, level, workloads)?;
     }
@@ -202,6 +199,18 @@ pub(super) fn read(
     section.close()?;
     let plan = ArrayPlan { placement, buffer, trusting, migration, delay, comparing: false, journal: None };
     Ok(Some(ArrayChoice { level, disks, members, unit, plan, fails, degraded, checksums }))
+}
+
+/// Whether there is something to repair from, where somebody repairs.
+fn check_repairs(section: &Section, level: Level, workloads: &[Workload]) -> Result<(), BadInput> {
+    match workloads.iter().find(|workload| workload.kind.repairs() && level.redundancy() == 0) {
+        None => Ok(()),
+        Some(repair) => {
+            let what =
+                format!("workload '{}' repairs an array, and this one has nothing to repair it from", repair.name);
+            Err(section.error(LEVEL.name(), what, "choose another `level`, or take the workload out"))
+        }
+    }
 }
 
 /// Whether spares are of use: there must be something to fill them from, and someone who does.
