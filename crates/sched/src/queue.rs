@@ -178,7 +178,9 @@ impl<P: Predictor> Queue<P> {
 
     /// Until when policies hold back what waits, where they do.
     pub(crate) fn wake(&self) -> Option<Time> {
-        self.lines.iter().filter(|line| line.held > 0).filter_map(|line| line.policy.idles_until()).min()
+        let holding = self.lines.iter().filter(|line| line.held > 0).filter_map(|line| line.policy.idles_until());
+        // A line that was not asked since then holds nothing back any more.
+        holding.filter(|until| *until > self.now).min()
     }
 
     /// The line whose turn it is.

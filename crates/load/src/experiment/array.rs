@@ -188,10 +188,7 @@ pub(super) fn read(
     let mut fails = failing.iter().map(|fails| failure(fails, disks)).collect::<Result<Vec<_>, _>>()?;
     fails.sort_by_key(|failure| failure.at);
     let spares = section.value(&SPARES)?;
-    check_repairs(&section, level, workloads)?;
-    if spares > 0 {
-        check_spares(&section, level, workloads)?;
-    }
+    check_repairs(&section, level, workloads, spares)?;
     for failure in fails.iter_mut().filter(|failure| !failure.replaced).take(spares as usize) {
         failure.replaced = true;
     }
@@ -202,8 +199,9 @@ pub(super) fn read(
 }
 
 /// Whether there is something to repair from, where somebody repairs.
-fn check_repairs(section: &Section, level: Level, workloads: &[Workload]) -> Result<(), BadInput> {
+fn check_repairs(section: &Section, level: Level, workloads: &[Workload], spares: u32) -> Result<(), BadInput> {
     match workloads.iter().find(|workload| workload.kind.repairs() && level.redundancy() == 0) {
+        None if spares > 0 => check_spares(section, level, workloads),
         None => Ok(()),
         Some(repair) => {
             let what =
