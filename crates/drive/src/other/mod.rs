@@ -29,7 +29,7 @@ pub fn machine(other: &Other, seed: u64) -> Box<dyn Machine> {
     match &other.kind {
         Kind::Dual(half) => Box::new(dual::Dual::new(caps, half, seed)),
         Kind::Smr(smr) => box_device(caps, smr::Shingled::new(smr, seed)),
-        Kind::HostManaged(drive) => box_device(caps, zoned::Zoned::new(drive, seed)),
+        Kind::HostManaged(drive) => box_device(caps, zoned::HostZoned::new(drive, seed)),
         Kind::Mirror(drive) => box_device(caps, mirror::Mirror::new(drive, seed)),
         Kind::Flash(flash) => box_device(caps, flash::Flash::new(flash)),
         Kind::Store(store) => box_device(caps, store::Store::new(store, seed)),

@@ -1,4 +1,4 @@
-//! Shingled tracks in zones that the host manages (Zoned Block Commands, INCITS 536).
+//! Shingled tracks in zones that the host manages (HostZoned Block Commands, INCITS 536).
 //!
 //! Conventional zones come first and take writes anywhere. Each other zone has a write pointer: a write begins there, is of whole sectors
 //! and ends within the zone, or it fails with EIO and changes nothing (UNALIGNED WRITE COMMAND, WRITE BOUNDARY VIOLATION). A discard of
@@ -165,21 +165,21 @@ impl Zones {
 }
 
 /// The device.
-pub(super) struct Zoned {
+pub(super) struct HostZoned {
     disk: AloneDisk,
     zones: Zones,
     /// What a command takes that fails.
     refusal: Span,
 }
 
-impl Zoned {
-    pub(super) fn new(drive: &HostManaged, seed: u64) -> Zoned {
+impl HostZoned {
+    pub(super) fn new(drive: &HostManaged, seed: u64) -> HostZoned {
         let refusal = drive.drive.sheet.overheads.write.write;
-        Zoned { disk: AloneDisk::new(&drive.drive, seed), zones: Zones::new(ZoneRules::of(drive)), refusal }
+        HostZoned { disk: AloneDisk::new(&drive.drive, seed), zones: Zones::new(ZoneRules::of(drive)), refusal }
     }
 }
 
-impl Timing for Zoned {
+impl Timing for HostZoned {
     fn admit(&mut self, command: Command) -> Result<(), (i32, Span)> {
         self.zones.admit(command.verb, command.at).map_err(|errno| (errno, self.refusal))
     }

@@ -5,7 +5,7 @@ use block::{Span, Time, units};
 use load::experiment::{
     AddressPattern, ArrayChoice, Arrivals, Believed, Bound, Case, ClosedPlan, Experiment, Fit, Kind, Like, MadeUpPlan,
     OpenPlan, PAGE, Pace, Pattern, Predictor, Region, RepairPlan, ReplayTiming, ScanPlan, Sizes, TraceChoice, Workload,
-    ZonePlan,
+    ZoneWrites,
 };
 use sched::array::Level;
 use sched::plan::Preemption;
@@ -185,7 +185,7 @@ fn workload(workload: &Workload, named: bool) -> Vec<String> {
             words.extend((*region != Region::WHOLE).then(|| within(*region)));
             words
         }
-        Kind::Zones(ZonePlan { zone, blocks, writers, region }) => {
+        Kind::Zones(ZoneWrites { zone, blocks, writers, region }) => {
             let [zone, blocks] = [zone, blocks].map(|blocks| units::show_blocks(u64::from(*blocks)));
             let mut words =
                 vec![format!("{} zones of {zone} written at once, by {blocks}", number::count(u64::from(*writers)))];

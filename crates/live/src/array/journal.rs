@@ -48,15 +48,15 @@ pub(super) struct FoundRecords {
 }
 
 /// What is known of the records of an array that is served.
-pub(super) struct Records {
+pub(super) struct LiveRecords {
     pub(super) next: u64,
     /// By place: the number of the record there that is not done with, or 0.
     live: [u64; MOST_RECORDS as usize],
 }
 
-impl Records {
-    pub(super) fn new(next: u64) -> Records {
-        Records { next: next.max(1), live: [0; MOST_RECORDS as usize] }
+impl LiveRecords {
+    pub(super) fn new(next: u64) -> LiveRecords {
+        LiveRecords { next: next.max(1), live: [0; MOST_RECORDS as usize] }
     }
 
     /// A record is about to be written from this memory, of which the head is still to be made; or it is done with.
@@ -229,8 +229,8 @@ mod tests {
 
     #[test]
     fn what_is_done_with_is_told_by_no_later_record() {
-        let mut records = Records::new(0);
-        let write = |records: &mut Records, slot| {
+        let mut records = LiveRecords::new(0);
+        let write = |records: &mut LiveRecords, slot| {
             let memory = Slice::new(HEAD + 2 * HEAD);
             let place = block::Place::Nowhere;
             let action = Action::Record { place, start: 300, blocks: 2, slot, written: 1, kept: 4 };

@@ -1,6 +1,6 @@
 //! What the disks of an array are told while it is served: which of them count, and which regions are written.
 
-use super::journal::Records;
+use super::journal::LiveRecords;
 use super::label::{BEHIND, LABEL_BYTES, LATER, Noted, Superblock};
 use super::regions::{self, RegionBits};
 use super::{ArrayStatus, MemberState};
@@ -52,7 +52,7 @@ pub(crate) struct ArrayNotes {
     discarded: RegionBits,
     run: (u64, u64),
     /// What rows of which something is missing have beside it.
-    records: Records,
+    records: LiveRecords,
     /// How often marks were noted while nobody waited.
     laters: u64,
 }
@@ -73,7 +73,7 @@ impl ArrayNotes {
         let filled = status.disks.iter().map(MemberState::rows_held).collect();
         let next = vec![CopyPlace::BeforeData; label.disks.len()];
         let (settled, discarded) = (RegionBits::default(), RegionBits::default());
-        let records = Records::new(status.journal.next);
+        let records = LiveRecords::new(status.journal.next);
         // What they told was seen to.
         label.journal = records.next;
         Some(ArrayNotes { label, filled, next, news, settled, discarded, run: (0, 0), records, laters: 0 })

@@ -8,9 +8,9 @@ use std::os::fd::OwnedFd;
 use std::thread::JoinHandle;
 
 /// There is none.
-pub(crate) enum Port {}
+pub(crate) enum NoPort {}
 
-impl Port {
+impl NoPort {
     /// # Errors
     /// Never: nobody has one.
     pub(crate) fn open(self, _: OwnedFd) -> io::Result<JoinHandle<()>> {
@@ -22,7 +22,7 @@ impl Port {
 ///
 /// # Errors
 /// When one is to be.
-pub(crate) fn ports(plan: &ServicePlan, _: &[EngineFace]) -> Result<Vec<Port>, BadInput> {
+pub(crate) fn ports(plan: &ServicePlan, _: &[EngineFace]) -> Result<Vec<NoPort>, BadInput> {
     let mut volumes = plan.devices.iter().flat_map(|device| &device.volumes);
     match volumes.find(|volume| volume.vhost_user.is_some()) {
         None => Ok(Vec::new()),

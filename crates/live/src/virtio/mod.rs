@@ -33,7 +33,7 @@ mod port;
 mod queue;
 
 #[cfg(not(feature = "vhost-user"))]
-pub(crate) use absent::{Port, ports};
+pub(crate) use absent::{NoPort as Port, ports};
 #[cfg(feature = "vhost-user")]
 pub(crate) use port::{Port, QueueOrder, ports};
 #[cfg(feature = "vhost-user")]

@@ -33,7 +33,7 @@ mod workload;
 pub use crate::workload::{
     AddressPattern, Arrivals, Bound, ClosedPlan, CompressionPlan, Fit, Kind, Like, MadeUpPlan, OpenPlan, PAGE, Pace,
     Pattern, ProcessPlan, RecordedPlan, Region, RepairPlan, ReplayTiming, ScanPlan, Sizes, Times, TraceChoice,
-    ZonePlan,
+    ZoneWrites,
 };
 pub use array::{ArrayChoice, Failure};
 pub use client::{ClientMatch, ClientRule};

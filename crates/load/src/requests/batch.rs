@@ -18,7 +18,7 @@ pub const BATCH_ROWS: usize = 1 << 16;
 
 /// The words of a column: each with its code, and all in the order of their codes.
 #[derive(Debug)]
-struct Words {
+struct WordCodes {
     codes: BTreeMap<String, i32>,
     array: ArrayRef,
 }
@@ -28,7 +28,7 @@ struct Words {
 pub struct BatchSchema {
     schema: SchemaRef,
     /// Those of each column, where it has words.
-    words: Vec<Option<Words>>,
+    words: Vec<Option<WordCodes>>,
 }
 
 impl BatchSchema {
@@ -52,9 +52,9 @@ impl BatchSchema {
     }
 
     fn new(seen: Vec<Option<BTreeMap<String, i32>>>) -> BatchSchema {
-        let words: Vec<Option<Words>> = seen.into_iter().map(|codes| codes.map(Words::new)).collect();
+        let words: Vec<Option<WordCodes>> = seen.into_iter().map(|codes| codes.map(WordCodes::new)).collect();
         let code = DataType::Dictionary(Box::new(DataType::Int32), Box::new(DataType::Utf8));
-        let kind = |words: &Option<Words>| if words.is_some() { code.clone() } else { DataType::Int64 };
+        let kind = |words: &Option<WordCodes>| if words.is_some() { code.clone() } else { DataType::Int64 };
         let fields = COLUMNS.iter().zip(&words).map(|(column, words)| Field::new(column.name, kind(words), false));
         BatchSchema { schema: Arc::new(Schema::new(fields.collect::<Vec<_>>())), words }
     }
@@ -66,12 +66,12 @@ impl BatchSchema {
     }
 }
 
-impl Words {
-    fn new(codes: BTreeMap<String, i32>) -> Words {
+impl WordCodes {
+    fn new(codes: BTreeMap<String, i32>) -> WordCodes {
         let mut words: Vec<(&i32, &String)> = codes.iter().map(|(word, code)| (code, word)).collect();
         words.sort_unstable();
         let array = Arc::new(StringArray::from_iter_values(words.into_iter().map(|(_, word)| word)));
-        Words { codes, array }
+        WordCodes { codes, array }
     }
 }
 
@@ -169,7 +169,7 @@ impl Batcher {
     }
 }
 
-fn array(values: Vec<i64>, words: Option<&Words>) -> Result<ArrayRef, ArrowError> {
+fn array(values: Vec<i64>, words: Option<&WordCodes>) -> Result<ArrayRef, ArrowError> {
     let Some(words) = words else { return Ok(Arc::new(Int64Array::from(values))) };
     let codes: Int32Array = values.into_iter().map(|code| Some(code as i32)).collect();
     let (_, codes, _) = codes.into_parts();

@@ -20,7 +20,7 @@ pub use processes::ProcessPlan;
 pub use scan::ScanPlan;
 pub use sweep::RepairPlan;
 pub use times::Times;
-pub use zones::ZonePlan;
+pub use zones::ZoneWrites;
 
 use crate::draw::Draw;
 use block::{BadInput, Extent, Op, Time};
@@ -109,7 +109,7 @@ kinds! {
     made_up: MadeUp(MadeUpPlan),
     sweep: Repair(RepairPlan),
     scan: Scan(ScanPlan),
-    zones: Zones(ZonePlan),
+    zones: Zones(ZoneWrites),
     processes: Processes(ProcessPlan),
     compression: Compression(CompressionPlan),
     process_flow: Recorded(RecordedPlan),

@@ -21,7 +21,7 @@ config::keys! {
 
 /// Zones written one after another.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ZonePlan {
+pub struct ZoneWrites {
     /// Blocks of a zone; at least 1.
     pub zone: u32,
     /// Blocks of a request; the last one of a zone may have fewer.
@@ -32,7 +32,7 @@ pub struct ZonePlan {
     pub region: Region,
 }
 
-impl Recipe for ZonePlan {
+impl Recipe for ZoneWrites {
     const MANUALS: &'static [Manual] = &[Manual {
         name: "zones",
         text: "Whole zones are written from their beginning to their end, each reset before; what a log-structured file system asks of a drive of kind `host-managed`. When all zones of the region are written, the first is reset and written again.",
@@ -42,14 +42,14 @@ impl Recipe for ZonePlan {
         processes: false,
     }];
 
-    fn read(_: &str, section: &Section, _: &Path) -> Result<ZonePlan, BadInput> {
+    fn read(_: &str, section: &Section, _: &Path) -> Result<ZoneWrites, BadInput> {
         let (zone, blocks) = (section.value(&ZONE)?, section.value(&pattern::SIZE)?);
         if blocks > zone {
             let what = format!("requests of {} in zones of {}", units::show_blocks(blocks.into()), units::show_blocks(zone.into()));
             return Err(section.error(pattern::SIZE.name(), what, "give a `size` of at most `zone`"));
         }
         let region = section.get(&pattern::REGION)?.unwrap_or(Region::WHOLE);
-        Ok(ZonePlan { zone, blocks, writers: section.value(&WRITERS)?, region })
+        Ok(ZoneWrites { zone, blocks, writers: section.value(&WRITERS)?, region })
     }
 
     fn build(&self, name: &str, blocks: u64, _: Draw) -> Result<Box<dyn Workload>, BadInput> {
@@ -103,7 +103,7 @@ struct ZoneWriters {
     /// The zone that is taken next, if nobody writes it, of those from the first to before the second.
     next: u64,
     zones: (u64, u64),
-    plan: ZonePlan,
+    plan: ZoneWrites,
 }
 
 impl ZoneWriters {
@@ -164,7 +164,7 @@ mod tests {
             let mut draw = Draw::new(seed, 0);
             let writers = 1 + (draw.below(4) as u32);
             let region = Region::WHOLE;
-            let plan = ZonePlan { zone: 8 * (1 + draw.below(9) as u32), blocks: 1 + draw.below(8) as u32, writers, region };
+            let plan = ZoneWrites { zone: 8 * (1 + draw.below(9) as u32), blocks: 1 + draw.below(8) as u32, writers, region };
             let zones = u64::from(writers) + draw.below(3);
             let mut load = plan.build("it", zones * u64::from(plan.zone) + 3, Draw::new(1, 0)).expect("it fits");
             let mut pointers: Vec<Option<u64>> = vec![None; zones as usize];

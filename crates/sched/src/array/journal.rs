@@ -48,7 +48,7 @@ impl JournalArea {
 
 /// What an array keeps of its journal.
 #[derive(Debug)]
-pub(super) struct Journal {
+pub(super) struct StripeJournal {
     area: JournalArea,
     /// The places that are taken: bit n is the place n / disks on disk n % disks.
     taken: u32,
@@ -68,10 +68,10 @@ pub(super) struct Journal {
     untold: Vec<Action>,
 }
 
-impl Journal {
-    pub(super) fn boxed(area: JournalArea, disks: u16) -> Box<Journal> {
+impl StripeJournal {
+    pub(super) fn boxed(area: JournalArea, disks: u16) -> Box<StripeJournal> {
         let places = (u32::from(disks) * RECORDS_OF_DISK).min(MOST_RECORDS);
-        Box::new(Journal {
+        Box::new(StripeJournal {
             area,
             taken: 0,
             places,
@@ -141,7 +141,7 @@ impl<P: Predictor> Array<P> {
     }
 
     /// Whether a disk is good for records.
-    fn takes_records(&self, journal: &Journal, disk: DiskId) -> bool {
+    fn takes_records(&self, journal: &StripeJournal, disk: DiskId) -> bool {
         self.standings.is_sound(disk) && !journal.is_unsure(disk)
     }
 
@@ -185,7 +185,7 @@ impl<P: Predictor> Array<P> {
     }
 
     /// The disk that a place for a record is on, and where.
-    fn record_at(&self, journal: &Journal, place: u8) -> (DiskId, u64) {
+    fn record_at(&self, journal: &StripeJournal, place: u8) -> (DiskId, u64) {
         let disks = u32::from(self.geometry.disks());
         let number = u32::from(place) / disks;
         let disk = DiskId((u32::from(place) % disks) as u16);

@@ -46,7 +46,7 @@ use block::errno::{ECANCELED, EINVAL, EIO, EOPNOTSUPP};
 use block::{Change, Discarded, DiskId, Ending, Extent, Op, Place, Request, RequestId, Span, Time};
 use buffer::Buffer;
 use children::{ChildRequest, Owner, Post, offset};
-use journal::Journal;
+use journal::StripeJournal;
 use parity::Update;
 use parts::TaskParts;
 use standing::Standings;
@@ -129,7 +129,7 @@ pub struct Array<P: Predictor> {
     born: u64,
     updates: Slab<Update>,
     buffer: Option<Buffer>,
-    journal: Option<Box<Journal>>,
+    journal: Option<Box<StripeJournal>>,
     /// What remains of each task, where something goes by what children are worth.
     parts: Option<TaskParts>,
     posts: VecDeque<Post>,
@@ -172,7 +172,10 @@ impl<P: Predictor> Array<P> {
             born: 0,
             updates: Slab::default(),
             buffer: (plan.buffer > 0).then(|| Buffer::new(plan.buffer)),
-            journal: plan.journal.filter(|_| geometry.has_parity()).map(|area| Journal::boxed(area, geometry.disks())),
+            journal: plan
+                .journal
+                .filter(|_| geometry.has_parity())
+                .map(|area| StripeJournal::boxed(area, geometry.disks())),
             posts: VecDeque::new(),
             later: BinaryHeap::new(),
             moved: 0,

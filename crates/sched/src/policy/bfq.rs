@@ -120,7 +120,7 @@ struct ProcessQueue {
 }
 
 /// The turn of a queue.
-struct Turn {
+struct BfqTurn {
     queue: usize,
     since: Time,
     served: u64,
@@ -148,7 +148,7 @@ struct Bfq {
     /// The virtual time of each priority.
     levels: Vec<(u8, f64)>,
     in_service: InService,
-    turn: Option<Turn>,
+    turn: Option<BfqTurn>,
     /// Where the last command given to the device ends.
     last: u64,
     /// Whether the device was seen to have a queue.
@@ -427,7 +427,7 @@ impl<P: Predictor> Policy<P> for Bfq {
                 TurnStep::Wait => return None,
                 TurnStep::Over => {
                     let queue = self.choose()?;
-                    self.turn = Some(Turn { queue, since: now, served: 0, looked: false, idle: None });
+                    self.turn = Some(BfqTurn { queue, since: now, served: 0, looked: false, idle: None });
                 }
             }
         }
