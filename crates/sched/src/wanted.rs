@@ -155,7 +155,7 @@ impl Wanted {
     }
 
     /// Where a run of more than `least` wanted blocks begins, of those that lie whole in `from..until`: the first. Of long ones it is
-    /// enough that [`FOLD`] units are wanted.
+    /// enough that `FOLD` units are wanted.
     #[must_use]
     pub fn first_beyond(&self, from: Lbn, until: Lbn, least: u32) -> Option<Lbn> {
         let (first, end) = self.whole(from.0, until.0);
@@ -280,7 +280,7 @@ impl Wanted {
 }
 
 impl Wanted {
-    /// Where the first run of so many units, at most [`FOLD`], that lie in `from..end` begins.
+    /// Where the first run of so many units, at most `FOLD`, that lie in `from..end` begins.
     fn first_run(&self, from: u64, end: u64, units: u64) -> Option<u64> {
         let last = end.checked_sub(units).filter(|last| *last >= from)? / 64;
         let mut word = from / 64;
@@ -336,7 +336,7 @@ impl Wanted {
         })
     }
 
-    /// A bit for each unit of a word from which on so many units are wanted, at most [`FOLD`], all in `from..end`.
+    /// A bit for each unit of a word from which on so many units are wanted, at most `FOLD`, all in `from..end`.
     fn runs_from(&self, word: u64, (from, end): (u64, u64), units: u64) -> u64 {
         let mut runs = u128::from(self.word(word) & mask(word, from, end));
         if runs == 0 {
