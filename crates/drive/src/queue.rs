@@ -116,10 +116,10 @@ impl Drive {
         !self.buffer.is_empty() || self.write_back.is_some()
     }
 
-    /// Whether a read that waits may be in memory, which `writes` are in or not. Of most it is told without a look.
+    /// Whether a segment may have what a read that waits begins with. Of most it is told without a look.
     #[inline(always)]
-    fn may_be_in_memory(&self, waiting: &Waiting, writes: bool) -> bool {
-        writes || waiting.begins.as_ref().is_none_or(|begins| self.segments.may_have(begins.region))
+    fn may_be_read(&self, waiting: &Waiting) -> bool {
+        waiting.begins.as_ref().is_none_or(|begins| self.segments.may_have(begins.region))
     }
 
     /// Starts what waits and needs no arm and, if the arm is free, what has it next.
@@ -215,7 +215,7 @@ impl Drive {
     #[inline]
     fn next_to_look_at(&self, from: usize) -> Option<usize> {
         let writes = self.holds_writes();
-        let passed_over = |it: &Waiting| matches!(it.command.verb, Verb::Read) && !self.may_be_in_memory(it, writes);
+        let passed_over = |it: &Waiting| matches!(it.command.verb, Verb::Read) && !(writes || self.may_be_read(it));
         let next = from + self.waiting[from..].iter().position(|it| !passed_over(it))?;
         (!matches!(self.waiting[next].command.verb, Verb::Flush)).then_some(next)
     }
@@ -338,7 +338,7 @@ impl Drive {
         let origin = if queued { CommandOrigin::Queue } else { CommandOrigin::Host };
         let needs_arm = match waiting.command.verb {
             Verb::Read => {
-                (self.bus.exclusive && self.cache.hits_wait) || !self.may_be_in_memory(waiting, self.holds_writes())
+                (self.bus.exclusive && self.cache.hits_wait) || !(self.holds_writes() || self.may_be_read(waiting))
             }
             _ => !self.cache.accepts_busy,
         };
