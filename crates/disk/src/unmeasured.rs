@@ -9,7 +9,7 @@
 pub struct Unmeasured {
     /// `write_buffer` of `[cache]`: whether there is one, and what a write into it takes.
     pub write_buffer: bool,
-    /// `write` of `[overhead]`.
+    /// What `write` of `[overhead]` tells.
     pub write_overhead: bool,
     /// `write_settle` of `[switch]`: by how much moves before a write take longer.
     pub write_settle: bool,

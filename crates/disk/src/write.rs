@@ -37,7 +37,7 @@ pub fn write(plan: &DrivePlan) -> String {
         text += &format!("{key} = {}\n", ms(span));
     }
     let unmeasured = plan.unmeasured;
-    text += &format!("write_settle = {}\n", known(unmeasured.write_settle, ms(switches.write_settle)));
+    text += &format!("write_settle = {}\n", or_unknown(unmeasured.write_settle, ms(switches.write_settle)));
     text += &format!("\n[overhead]\n{}", overheads(&plan.overheads, unmeasured.write_overhead));
     text = insert_before_tables(text, &bus(&plan.bus));
     let access = plan.access;
@@ -297,7 +297,7 @@ fn overheads(overheads: &Overheads, unknown_writes: bool) -> String {
         ("buffered", overheads.buffered, false),
         ("done", overheads.done, false),
     ] {
-        text += &format!("{key} = {}\n", known(unknown, after(time)));
+        text += &format!("{key} = {}\n", or_unknown(unknown, after(time)));
     }
     if overheads.release_read != After::default() {
         text += &format!("release_read = {}\n", after(overheads.release_read));
@@ -331,7 +331,7 @@ fn overheads(overheads: &Overheads, unknown_writes: bool) -> String {
 }
 
 /// A value, or the word where it was not measured.
-fn known(unknown: bool, value: String) -> String {
+fn or_unknown(unknown: bool, value: String) -> String {
     if unknown { quote(Unmeasured::WORD) } else { value }
 }
 
@@ -364,7 +364,7 @@ fn cache(cache: &Cache, unknown_buffer: bool) -> String {
         cache.written_hits,
         cache.hits_wait,
         cache.stops_in_sector,
-        known(unknown_buffer, quote(&format!("{} blocks", cache.write_buffer))),
+        or_unknown(unknown_buffer, quote(&format!("{} blocks", cache.write_buffer))),
         cache.write_extents,
         cache.joins_writes,
         cache.shared,

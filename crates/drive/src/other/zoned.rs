@@ -34,7 +34,7 @@ pub enum ZoneCondition {
 /// A zone, as a report has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ZoneReport {
-    /// The first block.
+    /// The first block of the zone.
     pub start: Lbn,
     /// How many blocks it has.
     pub blocks: u64,
@@ -164,7 +164,7 @@ impl Zones {
     }
 }
 
-/// The device.
+/// The device that the host manages.
 pub(super) struct HostZoned {
     disk: AloneDisk,
     zones: Zones,

@@ -28,7 +28,7 @@ pub struct RecordsFile {
     format: RecordsFormat,
 }
 
-/// `--requests`.
+/// What `--requests` asks for.
 #[derive(Args)]
 pub struct RequestsArgs {
     /// Also write a record of each request into this file, CSV, Parquet or Arrow by its ending: when it arrived, began and

@@ -102,7 +102,7 @@ pub(crate) trait ClientLine {
     /// It is gone: nothing more is received or sent.
     fn lose(&mut self, kernel: &mut dyn Kernel);
 
-    /// Closes it.
+    /// Closes the line to the client.
     fn shut(&mut self, kernel: &mut dyn Kernel);
 
     /// Whether it was closed: nobody is there to answer to.

@@ -94,7 +94,7 @@ impl Summed {
     }
 
     /// The blocks of an extent that have checksums.
-    fn covered(&self, at: Extent) -> std::ops::Range<u64> {
+    fn blocks_of(&self, at: Extent) -> std::ops::Range<u64> {
         at.start.0.max(BEFORE)..at.end().0.min(self.blocks.saturating_sub(BEHIND))
     }
 
@@ -144,14 +144,14 @@ impl Summed {
     }
 
     fn forget(&mut self, at: Extent) {
-        self.covered(at).for_each(|block| self.set(block, UNKNOWN));
+        self.blocks_of(at).for_each(|block| self.set(block, UNKNOWN));
     }
 
     /// Takes over what an extent is to hold; of no memory, that nobody knows.
     fn learn(&mut self, at: Extent, memory: Option<&Slice>) {
         let Some(memory) = memory else { return self.forget(at) };
         let mut held = [0; BLOCK];
-        for block in self.covered(at) {
+        for block in self.blocks_of(at) {
             memory.buffer.get(memory.from + (block - at.start.0) as usize * BLOCK, &mut held);
             self.set(block, sum(&held));
         }
@@ -160,7 +160,7 @@ impl Summed {
     /// Whether all of an extent is as it was written; the blocks that are not are noted.
     fn is_as_written(&mut self, at: Extent, memory: &Slice) -> bool {
         let (mut held, mut all) = ([0; BLOCK], true);
-        for block in self.covered(at) {
+        for block in self.blocks_of(at) {
             memory.buffer.get(memory.from + (block - at.start.0) as usize * BLOCK, &mut held);
             let wanted = *self.find(block);
             if wanted == UNKNOWN || wanted == sum(&held) {
@@ -319,7 +319,7 @@ impl LiveDevice for Summed {
     }
 
     fn sum_anew(&mut self, at: Extent) {
-        let range = self.covered(at);
+        let range = self.blocks_of(at);
         for from in range.clone().step_by(AT_ONCE as usize) {
             let part = Extent::new(from, AT_ONCE.min(range.end - from) as u32);
             let memory = Slice::new(part.bytes() as usize);

@@ -7,7 +7,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::thread::JoinHandle;
 
-/// There is none.
+/// There is none without the feature.
 pub(crate) enum NoPort {}
 
 impl NoPort {

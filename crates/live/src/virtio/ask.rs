@@ -19,7 +19,7 @@ const RANGE: usize = 16;
 /// A descriptor in memory, in bytes.
 const DESCRIPTOR: u64 = 16;
 
-/// Types of requests.
+/// Types of requests, as the standard numbers them.
 const IN: u32 = 0;
 const OUT: u32 = 1;
 const FLUSH: u32 = 4;

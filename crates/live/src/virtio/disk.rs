@@ -38,7 +38,7 @@ pub(super) const CONFIG: usize = 256;
 pub(crate) struct VirtualDisk {
     /// The name of the volume.
     pub(crate) name: String,
-    /// Its length.
+    /// How many bytes it has.
     pub(crate) bytes: u64,
     /// Whether nobody may write it.
     pub(crate) read_only: bool,
@@ -86,7 +86,7 @@ impl VirtualDisk {
         name
     }
 
-    /// Its configuration.
+    /// Its configuration, as the guest reads it.
     pub(super) fn config(&self) -> [u8; CONFIG] {
         let mut config = [0; CONFIG];
         let mut put = |at: usize, bytes: &[u8]| config[at..at + bytes.len()].copy_from_slice(bytes);

@@ -60,7 +60,7 @@ pub(super) struct Frontend {
     queues: Vec<QueueSetup>,
 }
 
-fn refused(why: &str) -> Error {
+fn refuse(why: &str) -> Error {
     Error::ReqHandlerError(io::Error::other(why))
 }
 
@@ -99,10 +99,10 @@ impl Frontend {
         let told = &self.queues[index as usize];
         let (Some(memory), Some(places)) = (&self.memory, told.places) else { return Ok(()) };
         let [Some(descriptors), Some(available), Some(used)] = places.map(|place| self.guest(place)) else {
-            return Err(refused("a ring outside the memory that is shared"));
+            return Err(refuse("a ring outside the memory that is shared"));
         };
         let place = Rings { entries: told.entries, descriptors, available, used };
-        let outside = || refused("rings that are not aligned, or not in the memory that is shared");
+        let outside = || refuse("rings that are not aligned, or not in the memory that is shared");
         let mut queue = rings(memory, &place, told.next, self.features).ok_or_else(outside)?;
         let mut inflight = match &self.inflight {
             Some(memory) => Some(memory.queue(index as u16, told.entries).ok_or(Error::InvalidParam)?),
@@ -129,8 +129,8 @@ impl Frontend {
         };
         match self.engine.ask(|asker| QueueOrder::Start(Box::new(shared), asker)) {
             Some(Ok(())) => self.queues[index as usize].served = Some(number),
-            Some(Err(why)) => return Err(refused(why)),
-            None => return Err(refused(SILENT)),
+            Some(Err(why)) => return Err(refuse(why)),
+            None => return Err(refuse(SILENT)),
         }
         Ok(())
     }
@@ -139,7 +139,7 @@ impl Frontend {
     fn stop(&mut self, index: u32) -> Result<()> {
         let Some(number) = self.queue_mut(index)?.served.take() else { return Ok(()) };
         self.queue_mut(index)?.next =
-            self.engine.ask(|asker| QueueOrder::Stop(number, asker)).ok_or_else(|| refused(SILENT))?;
+            self.engine.ask(|asker| QueueOrder::Stop(number, asker)).ok_or_else(|| refuse(SILENT))?;
         Ok(())
     }
 
@@ -212,7 +212,7 @@ impl VhostUserBackendReqHandlerMut for Frontend {
             return Err(Error::InvalidParam);
         }
         let shared = regions.iter().zip(files).map(|(region, file)| share(region, file)).collect::<Option<Vec<_>>>();
-        let mut shared = shared.ok_or_else(|| refused("memory that cannot be shared"))?;
+        let mut shared = shared.ok_or_else(|| refuse("memory that cannot be shared"))?;
         shared.sort_by_key(GuestMemoryRegion::start_addr);
         let memory = GuestMemoryMmap::from_regions(shared).map_err(|_| Error::InvalidParam)?;
         let region = |it: &VhostUserMemoryRegion| SharedRegion {
@@ -223,9 +223,7 @@ impl VhostUserBackendReqHandlerMut for Frontend {
         self.regions = regions.iter().map(region).collect();
         self.memory = Some(memory.clone());
         for number in self.queues.iter().filter_map(|told| told.served).collect::<Vec<_>>() {
-            self.engine
-                .ask(|asker| QueueOrder::Memory(number, memory.clone(), asker))
-                .ok_or_else(|| refused(SILENT))?;
+            self.engine.ask(|asker| QueueOrder::Memory(number, memory.clone(), asker)).ok_or_else(|| refuse(SILENT))?;
         }
         (0..self.queues.len() as u32).try_for_each(|index| self.settle(index))?;
         Ok(None)
@@ -270,7 +268,7 @@ impl VhostUserBackendReqHandlerMut for Frontend {
     }
 
     fn set_vring_kick(&mut self, index: u8, fd: Option<File>) -> Result<()> {
-        let kick = bell(fd)?.ok_or_else(|| refused("a queue without a bell: it is not polled"))?;
+        let kick = bell(fd)?.ok_or_else(|| refuse("a queue without a bell: it is not polled"))?;
         self.stop(index.into())?;
         self.queue_mut(index.into())?.kick = Some(kick);
         self.settle(index.into())

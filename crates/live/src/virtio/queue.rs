@@ -50,7 +50,7 @@ impl GuestQueue {
         self.volume
     }
 
-    /// Who shares it.
+    /// Who shares the memory it is in.
     pub(crate) fn identity(&self) -> Identity {
         self.identity.clone()
     }
@@ -86,7 +86,7 @@ pub(super) fn rings(memory: &GuestMemoryMmap, rings: &Rings, next: u16, features
 /// What is taken from a queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum QueueState {
-    /// All there is.
+    /// All there is of the memory.
     Open,
     /// What is to be done over; nothing new.
     Ending,

@@ -152,7 +152,7 @@ impl DriveChoice {
     }
 
     /// What nobody measured of it, with these caches: a buffer that is off is known.
-    fn unmeasured(&self, sheet: &Sheet) -> disk::Unmeasured {
+    fn find_unmeasured(&self, sheet: &Sheet) -> disk::Unmeasured {
         disk::Unmeasured { write_buffer: sheet.unmeasured.write_buffer && self.write_buffer, ..sheet.unmeasured }
     }
 
@@ -169,7 +169,7 @@ impl DriveChoice {
             return Err(BadInput::new(name, At::File, what, mend));
         }
         sheet.cache = self.switch_caches(sheet.cache);
-        sheet.unmeasured = self.unmeasured(&sheet);
+        sheet.unmeasured = self.find_unmeasured(&sheet);
         Ok(sheet)
     }
 
@@ -208,7 +208,7 @@ impl DriveChoice {
             Model::Disk(drive) => {
                 let disk::Drive { mut sheet, truth } = *drive;
                 sheet.cache = self.switch_caches(sheet.cache);
-                sheet.unmeasured = self.unmeasured(&sheet);
+                sheet.unmeasured = self.find_unmeasured(&sheet);
                 sheet.queue.depth = depth;
                 let truth = if self.noise { truth } else { Truth::default() };
                 let seek_noise = self.seek_noise.unwrap_or(truth.seek_noise);

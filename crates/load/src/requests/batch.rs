@@ -128,7 +128,7 @@ pub struct Batcher {
 }
 
 impl Batcher {
-    /// One without rows.
+    /// A batch without any rows.
     #[must_use]
     pub fn new(of: &Arc<BatchSchema>) -> Batcher {
         Batcher { of: Arc::clone(of), rows: 0, columns: COLUMNS.iter().map(|_| Vec::new()).collect() }
@@ -145,7 +145,7 @@ impl Batcher {
                 ColumnValue::Number(number) => number as i64,
                 ColumnValue::Word(word) => {
                     let code = words.as_ref().and_then(|words| words.codes.get(word));
-                    i64::from(*code.ok_or_else(|| unexpected(column.name, word))?)
+                    i64::from(*code.ok_or_else(|| refuse_word(column.name, word))?)
                 }
             });
         }
@@ -165,7 +165,7 @@ impl Batcher {
         let columns = self.columns.iter_mut().map(std::mem::take).zip(&self.of.words);
         let arrays = columns.map(|(values, words)| array(values, words.as_ref())).collect::<Result<Vec<_>, _>>();
         let batch = arrays.and_then(|arrays| RecordBatch::try_new(self.of.arrow(), arrays));
-        batch.map(Some).map_err(|error| unexpected("records", &error.to_string()))
+        batch.map(Some).map_err(|error| refuse_word("records", &error.to_string()))
     }
 }
 
@@ -176,7 +176,7 @@ fn array(values: Vec<i64>, words: Option<&WordCodes>) -> Result<ArrayRef, ArrowE
     Ok(Arc::new(DictionaryArray::<Int32Type>::try_new(Int32Array::new(codes, None), Arc::clone(&words.array))?))
 }
 
-fn unexpected(column: &str, what: &str) -> BadInput {
+fn refuse_word(column: &str, what: &str) -> BadInput {
     let what = format!("'{what}' was not expected of records");
     BadInput::new(column.to_owned(), At::File, what, "report it, with the experiment")
 }

@@ -19,7 +19,7 @@ const GROUP_ROWS: usize = 1 << 18;
 /// What kind of file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BatchFormat {
-    /// Parquet.
+    /// A file of Parquet.
     Parquet,
     /// Arrow IPC, as a file.
     Arrow,
@@ -61,7 +61,7 @@ impl BatchFile {
                 Packer::Parquet(Box::new(writer.map_err(told_by_parquet)?))
             }
             BatchFormat::Arrow => {
-                let writer = FileWriter::try_new_with_options(out, schema, packed()?);
+                let writer = FileWriter::try_new_with_options(out, schema, pack_options()?);
                 Packer::Arrow(Box::new(writer.map_err(told_by_arrow)?))
             }
         }))
@@ -99,7 +99,7 @@ impl BatchStream {
     /// # Errors
     /// When it cannot be written.
     pub fn create(schema: &SchemaRef, file: File) -> io::Result<BatchStream> {
-        let out = StreamWriter::try_new_with_options(BufWriter::new(file), schema, packed()?);
+        let out = StreamWriter::try_new_with_options(BufWriter::new(file), schema, pack_options()?);
         out.map(|out| BatchStream(Box::new(out))).map_err(told_by_arrow)
     }
 
@@ -129,27 +129,27 @@ impl BatchStream {
     }
 }
 
-fn packed() -> io::Result<IpcWriteOptions> {
+fn pack_options() -> io::Result<IpcWriteOptions> {
     IpcWriteOptions::default().try_with_compression(Some(CompressionType::ZSTD)).map_err(told_by_arrow)
 }
 
 fn told_by_arrow(error: ArrowError) -> io::Error {
     match error {
         ArrowError::IoError(_, error) => error,
-        ArrowError::ExternalError(inner) => unwrapped(inner),
+        ArrowError::ExternalError(inner) => unwrap_error(inner),
         other => io::Error::other(other),
     }
 }
 
 fn told_by_parquet(error: ParquetError) -> io::Error {
     match error {
-        ParquetError::External(inner) => unwrapped(inner),
+        ParquetError::External(inner) => unwrap_error(inner),
         other => io::Error::other(other),
     }
 }
 
 /// What the output said, out of what wraps it.
-fn unwrapped(error: Box<dyn Error + Send + Sync>) -> io::Error {
+fn unwrap_error(error: Box<dyn Error + Send + Sync>) -> io::Error {
     error.downcast::<io::Error>().map_or_else(io::Error::other, |error| *error)
 }
 

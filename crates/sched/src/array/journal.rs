@@ -32,7 +32,7 @@ pub const MOST_RECORDS: u32 = 32;
 /// Where each disk of an array has room for records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct JournalArea {
-    /// Its first block.
+    /// The first block of the area.
     pub first: u64,
     /// How many blocks there are: [`RECORDS_OF_DISK`] for each at least two.
     pub blocks: u32,
@@ -69,7 +69,7 @@ pub(super) struct StripeJournal {
 }
 
 impl StripeJournal {
-    pub(super) fn boxed(area: JournalArea, disks: u16) -> Box<StripeJournal> {
+    pub(super) fn new_boxed(area: JournalArea, disks: u16) -> Box<StripeJournal> {
         let places = (u32::from(disks) * RECORDS_OF_DISK).min(MOST_RECORDS);
         Box::new(StripeJournal {
             area,

@@ -175,7 +175,7 @@ impl<P: Predictor> Array<P> {
             journal: plan
                 .journal
                 .filter(|_| geometry.has_parity())
-                .map(|area| StripeJournal::boxed(area, geometry.disks())),
+                .map(|area| StripeJournal::new_boxed(area, geometry.disks())),
             posts: VecDeque::new(),
             later: BinaryHeap::new(),
             moved: 0,

@@ -186,7 +186,7 @@ impl ProcessQueue {
         self.seeks.count_ones() > SEEKY
     }
 
-    /// A request comes.
+    /// A request comes to the queue.
     fn note(&mut self, now: Time, at: Extent, longest: Span) {
         self.seeks = self.seeks << 1 | u32::from(at.start.0.abs_diff(self.asked) > SEEKS);
         self.asked = at.end().0;
@@ -258,7 +258,7 @@ impl Bfq {
         *self.level(priority) += blocks as f64 / weights;
     }
 
-    /// The turn ends.
+    /// The turn of a queue ends.
     fn expire(&mut self, now: Time, why: Expiry) {
         let Some(turn) = self.turn.take() else { return };
         let most = self.settings.max_budget;

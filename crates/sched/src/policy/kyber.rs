@@ -17,7 +17,7 @@ const READ_LAT: Key<Span> =
 const WRITE_LAT: Key<Span> =
     Key::<Span>::span("write_lat").usually("10ms").about("The target of writes, as Linux's `write_lat_nsec`.");
 
-/// Reads, writes, discards.
+/// Reads, writes and discards, apart.
 const DOMAINS: usize = 3;
 /// What each may have in the device at most, and in a row.
 const DEPTHS: [u32; DOMAINS] = [256, 128, 64];

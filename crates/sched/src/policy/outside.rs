@@ -15,11 +15,11 @@ pub struct WaitingJob {
     pub rest: Extent,
     /// Whether it reads or writes.
     pub direction: Direction,
-    /// When it came.
+    /// When it came to the scheduler.
     pub arrived: Time,
     /// Its class, by number.
     pub class: u8,
-    /// Its priority.
+    /// The priority it has.
     pub priority: u8,
 }
 

@@ -31,7 +31,7 @@ pub(super) struct WaitingWrite {
 }
 
 impl WaitingWrite {
-    fn failed(&self) -> Done {
+    fn end_failed(&self) -> Done {
         Done::now(self.asked, self.tag, Outcome::Failed(EIO))
     }
 }
@@ -111,7 +111,7 @@ impl Members {
         self.unwritten = noting.taken == 0;
         if self.unwritten {
             let failed = std::mem::take(&mut self.waiting);
-            self.done.extend(failed.iter().map(WaitingWrite::failed));
+            self.done.extend(failed.iter().map(WaitingWrite::end_failed));
             return Ok(());
         }
         self.unmarked.retain(|region| !noting.regions.contains(region));
@@ -128,7 +128,7 @@ impl Members {
     pub(super) fn drop_waiting(&mut self, disk: DiskId) {
         let tags = self.tags_of(disk);
         let is_gone = |write: &&WaitingWrite| tags.contains(&write.tag.0);
-        self.done.extend(self.waiting.iter().filter(is_gone).map(WaitingWrite::failed));
+        self.done.extend(self.waiting.iter().filter(is_gone).map(WaitingWrite::end_failed));
         self.waiting.retain(|write| !is_gone(&write));
         if let Some(noting) = &mut self.noting
             && let Some(place) = noting.left.iter().position(|left| *left == disk)
