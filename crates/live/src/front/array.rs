@@ -25,6 +25,7 @@ impl Front {
                 if !hands.unit.is_whole_without(&without) {
                     return Err(format!("without disk {} some blocks are lost; see to the others first", disk.0));
                 }
+                hands.unit.order(order)?;
                 self.ready.push_back(Input::Disk(*disk, Health::Failed));
             }
             order => hands.unit.order(order)?,

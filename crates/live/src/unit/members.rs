@@ -58,7 +58,9 @@ pub struct Members {
     turn: usize,
     /// What the disks know of the array, where it lasts.
     notes: Option<ArrayNotes>,
-    /// Disks that were given up; on which nothing could be noted; commands that were not given to a disk for that.
+    /// Disks that are to be given up, since somebody said so; that were; on which nothing could be noted; commands that were not given
+    /// to a disk for that.
+    leaving: Vec<DiskId>,
     gone: Vec<DiskId>,
     refused: VecDeque<DiskId>,
     done: VecDeque<Done>,
@@ -106,6 +108,7 @@ impl Members {
             members,
             turn: 0,
             notes: None,
+            leaving: Vec::new(),
             gone: Vec::new(),
             refused: VecDeque::new(),
             done: VecDeque::new(),
@@ -370,6 +373,7 @@ impl LiveDevice for Members {
             }
         }
         self.gone.push(disk);
+        self.leaving.retain(|leaving| *leaving != disk);
         self.upkeep.forget(disk);
         self.drop_waiting(disk);
         self.sync_rows();
@@ -410,7 +414,11 @@ impl LiveDevice for Members {
             return Err("the array has each block once: nothing can be repaired".into());
         }
         match order {
-            ArrayOrder::Tell | ArrayOrder::Fail(_) => Ok(()),
+            ArrayOrder::Tell => Ok(()),
+            ArrayOrder::Fail(disk) => {
+                self.leaving.push(*disk);
+                Ok(())
+            }
             ArrayOrder::Replace(disk, path, former) => self.replace(*disk, path, *former),
             ArrayOrder::Add(path, former) => {
                 let spare = self.open(DiskId(0), path, *former)?;
@@ -522,6 +530,9 @@ impl LiveDevice for Members {
         let filling = self.filling_disks();
         let state = |disk: u16| match DiskId(disk) {
             disk if lacking.contains(&disk) => "given up",
+            // Only once no row is being written.
+            disk if self.successors.iter().any(|(other, _)| *other == disk) => "being replaced",
+            disk if self.leaving.contains(&disk) => "being given up",
             disk if filling.iter().any(|(other, _)| *other == disk) => "rebuilding",
             _ => "sound",
         };
