@@ -65,6 +65,9 @@ impl SeekNoise {
 
     /// By how much the seek of the command with this ordinal is off.
     pub(crate) fn spread(&self, ordinal: u64) -> SeekSpread {
+        if self.sd_ns == 0.0 && self.late_share == 0.0 {
+            return SeekSpread { off_ns: 0.0, late: Span::ZERO, least_ns: 0 };
+        }
         let bits = hash(self.seed, ordinal);
         let late = if unit(hash(bits, 3)) < self.late_share { self.late_by } else { Span::ZERO };
         let off_ns = normal(bits) * self.sd_ns;

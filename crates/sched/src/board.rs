@@ -185,17 +185,23 @@ impl<P: Predictor> Board<P> {
 
     /// From now on a job counts for so many times what its class says that it is worth.
     pub(crate) fn weigh_part(&mut self, request: RequestId, part: f32) {
-        let found = self.jobs.find(request).and_then(|id| Some((id, *self.jobs.get(id)?)));
-        let Some((id, mut job)) = found.filter(|(_, job)| job.part != part && job.op != Op::Flush) else { return };
-        let queued = job.state == JobState::Queued;
-        if queued {
-            self.dequeue(id, &job);
+        let weighs = |job: &Job<P::Spot>| job.part != part && job.op != Op::Flush;
+        if let Some(id) = self.jobs.find(request).filter(|id| self.jobs.get(*id).is_some_and(weighs)) {
+            self.alter(id, |job| job.part = part);
         }
-        job.part = part;
-        if let Some(kept) = self.jobs.get_mut(id) {
-            *kept = job;
+    }
+
+    /// Changes what its place in the order of a policy may depend on: one that waits has its place anew.
+    pub(crate) fn alter(&mut self, id: JobId, change: impl FnOnce(&mut Job<P::Spot>)) {
+        let Some(was) = self.jobs.get(id).copied() else { return };
+        let is_queued = was.state == JobState::Queued && was.op != Op::Flush;
+        if is_queued {
+            self.dequeue(id, &was);
         }
-        if queued {
+        let Some(job) = self.jobs.get_mut(id) else { return };
+        change(job);
+        let job = *job;
+        if is_queued {
             self.enqueue(id, &job);
         }
     }

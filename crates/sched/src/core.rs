@@ -44,7 +44,7 @@ pub struct Core<P: Predictor> {
     probing: Probing,
     /// Requests it keeps at most.
     limit: u32,
-    /// Whether time that passes is nothing to it: requests are served whole, and nothing interrupts.
+    /// Whether time that passes is nothing to it: requests are served whole, nothing interrupts, and no policy lets the device idle.
     timeless: bool,
     /// Whether none of the parts is there that only some cores have.
     plain: bool,
@@ -109,9 +109,11 @@ impl<P: Predictor> Core<P> {
         self.settle()
     }
 
-    /// The same core, of which it is settled whether it is plain.
+    /// The same core, of which it is settled whether it is timeless, and plain.
     fn settle(self) -> Core<P> {
-        Core { plain: self.timeless && self.preemptible.is_none() && self.board.is_plain(), ..self }
+        // A policy that is told of each job that ends may hold back what waits for a while.
+        let timeless = self.timeless && !self.board.queue.follows;
+        Core { timeless, plain: timeless && self.preemptible.is_none() && self.board.is_plain(), ..self }
     }
 
     /// What is still wanted in any order.
@@ -125,9 +127,6 @@ impl<P: Predictor> Core<P> {
     pub fn handle(&mut self, now: Time, input: Input, out: &mut Vec<Action>) {
         if !self.timeless {
             self.pass(now);
-        }
-        if self.board.queue.follows {
-            self.board.queue.now = now;
         }
         match input {
             Input::Done(_, tag, happened, outcome) => self.finish_command::<false>(tag, happened, outcome, out),
@@ -182,6 +181,7 @@ impl<P: Predictor> Core<P> {
     /// Lets time pass until now in the parts that measure it.
     #[inline(never)]
     fn pass(&mut self, now: Time) {
+        self.board.queue.now = now;
         if let Some(preemptible) = &mut self.preemptible {
             let rested = preemptible.short.pass(now);
             self.board.bill_rest(rested);
@@ -201,11 +201,7 @@ impl<P: Predictor> Core<P> {
     #[must_use]
     #[inline]
     pub fn wake_at(&self) -> Option<Time> {
-        if self.timeless
-            && self.board.next_deadline().is_none()
-            && self.probing.wake().is_none()
-            && !self.board.queue.follows
-        {
+        if self.timeless && self.board.next_deadline().is_none() && self.probing.wake().is_none() {
             return None;
         }
         let deadline = self.board.next_deadline().unwrap_or(Time::NEVER);
@@ -503,7 +499,7 @@ impl<P: Predictor> Core<P> {
     fn amend(&mut self, request: RequestId, change: Change, out: &mut Vec<Action>) {
         let board = &mut self.board;
         let found = board.jobs.find(request).and_then(|id| Some((id, *board.jobs.get(id)?)));
-        let Some((id, mut job)) = found else { return };
+        let Some((id, job)) = found else { return };
         match change {
             Change::Cancel if job.state != JobState::Serving => {
                 board.withdraw(id, &job);
@@ -515,20 +511,10 @@ impl<P: Predictor> Core<P> {
                 }
             }
             Change::Qos(qos) => {
-                let queued = job.state == JobState::Queued && job.op != Op::Flush;
-                if queued {
-                    board.dequeue(id, &job);
-                }
+                board.alter(id, |job| job.qos = qos);
                 board.discount_demand(&job);
-                job.qos = qos;
                 if job.op != Op::Flush {
-                    board.count_demand(&job);
-                }
-                if let Some(kept) = board.jobs.get_mut(id) {
-                    *kept = job;
-                }
-                if queued {
-                    board.enqueue(id, &job);
+                    board.count_demand(&Job { qos, ..job });
                 }
                 board.await_deadline(id);
                 board.hand_on_urgency(id);

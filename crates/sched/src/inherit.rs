@@ -4,10 +4,10 @@
 //! Handed on are the priority, and the deadline where that is no more than a time limit: a class whose requests are dropped at a
 //! deadline, or are worth less towards it, keeps its own. The class itself stays, since it is what pays.
 
-use crate::JobId;
 use crate::board::Board;
 use crate::job::JobState;
 use crate::predict::Predictor;
+use crate::{Job, JobId};
 use block::Qos;
 
 impl<P: Predictor> Board<P> {
@@ -15,25 +15,15 @@ impl<P: Predictor> Board<P> {
     /// and so on.
     #[inline(never)]
     pub(crate) fn hand_on_urgency(&mut self, id: JobId) {
-        let Some(mut job) = self.jobs.get(id).copied() else { return };
-        while let JobState::Held(blocker) = job.state {
-            let Some(mut other) = self.jobs.get(blocker).copied() else { return };
-            let qos = self.hasten(other.qos, job.qos);
+        let Some(Job { mut state, mut qos, .. }) = self.jobs.get(id).copied() else { return };
+        while let JobState::Held(blocker) = state {
+            let Some(other) = self.jobs.get(blocker) else { return };
+            qos = self.hasten(other.qos, qos);
             if qos == other.qos {
                 return;
             }
-            let is_queued = other.state == JobState::Queued;
-            if is_queued {
-                self.dequeue(blocker, &other);
-            }
-            other.qos = qos;
-            if let Some(kept) = self.jobs.get_mut(blocker) {
-                *kept = other;
-            }
-            if is_queued {
-                self.enqueue(blocker, &other);
-            }
-            job = other;
+            state = other.state;
+            self.alter(blocker, |job| job.qos = qos);
         }
     }
 

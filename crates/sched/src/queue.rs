@@ -39,7 +39,7 @@ pub(crate) struct Queue<P: Predictor> {
     lines: Vec<Line<P>>,
     /// Whether a policy is to be told of each job that ends.
     pub(crate) follows: bool,
-    /// The time of what happened last, where a policy is told of it.
+    /// The time of what happened last, where it matters.
     pub(crate) now: Time,
     /// Whose turn it is, where classes have shares: then each has a line of its own.
     pub(crate) turns: Option<Box<Turns>>,
