@@ -50,7 +50,7 @@ impl PolicyFailure {
         self.happened.store(true, Relaxed);
     }
 
-    /// What it was.
+    /// The exception that the policy raised, if it did.
     pub fn take(&self) -> Option<PyErr> {
         self.error.lock().unwrap_or_else(PoisonError::into_inner).take()
     }

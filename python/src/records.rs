@@ -22,7 +22,7 @@ pub struct GatheredBatches {
 }
 
 impl GatheredBatches {
-    /// Of these cases.
+    /// Room for the records of these cases.
     pub fn of(cases: &[Case]) -> Arc<GatheredBatches> {
         let (mut first, mut all) = (Vec::new(), 0);
         for case in cases {

@@ -37,14 +37,14 @@ pub fn write(plan: &DrivePlan) -> String {
         text += &format!("{key} = {}\n", ms(span));
     }
     let unmeasured = plan.unmeasured;
-    text += &format!("write_settle = {}\n", or_unknown(unmeasured.write_settle, ms(switches.write_settle)));
-    text += &format!("\n[overhead]\n{}", overheads(&plan.overheads, unmeasured.write_overhead));
+    text += &format!("write_settle = {}\n", or_unknown((!unmeasured.write_settle).then(|| ms(switches.write_settle))));
+    text += &format!("\n[overhead]\n{}", overheads(&plan.overheads, unmeasured));
     text = insert_before_tables(text, &bus(&plan.bus));
     let access = plan.access;
     if access.reads || access.writes || access.free {
         text += &format!("\n[access]\nreads = {}\nwrites = {}\nfree = {}\n", access.reads, access.writes, access.free);
     }
-    text += &format!("\n[cache]\n{}", cache(&plan.cache, unmeasured.write_buffer));
+    text += &format!("\n[cache]\n{}", cache(&plan.cache, unmeasured));
     text += &queue(&plan.queue);
     text += &truth(&plan.truth);
     text += &confidence(&plan.confidence);
@@ -288,16 +288,16 @@ fn curve(curve: &SeekCurve, key: &str) -> String {
     }
 }
 
-fn overheads(overheads: &Overheads, unknown_writes: bool) -> String {
+fn overheads(overheads: &Overheads, unmeasured: Unmeasured) -> String {
     let mut text = String::new();
-    for (key, time, unknown) in [
-        ("read", overheads.read, false),
-        ("hit", overheads.hit, false),
-        ("write", overheads.write, unknown_writes),
-        ("buffered", overheads.buffered, false),
-        ("done", overheads.done, false),
+    for (key, time) in [
+        ("read", Some(overheads.read)),
+        ("hit", Some(overheads.hit)),
+        ("write", Some(overheads.write).filter(|_| !unmeasured.write_overhead)),
+        ("buffered", Some(overheads.buffered)),
+        ("done", Some(overheads.done)),
     ] {
-        text += &format!("{key} = {}\n", or_unknown(unknown, after(time)));
+        text += &format!("{key} = {}\n", or_unknown(time.map(after)));
     }
     if overheads.release_read != After::default() {
         text += &format!("release_read = {}\n", after(overheads.release_read));
@@ -331,11 +331,11 @@ fn overheads(overheads: &Overheads, unknown_writes: bool) -> String {
 }
 
 /// A value, or the word where it was not measured.
-fn or_unknown(unknown: bool, value: String) -> String {
-    if unknown { quote(Unmeasured::WORD) } else { value }
+fn or_unknown(value: Option<String>) -> String {
+    value.unwrap_or_else(|| quote(Unmeasured::WORD))
 }
 
-fn cache(cache: &Cache, unknown_buffer: bool) -> String {
+fn cache(cache: &Cache, unmeasured: Unmeasured) -> String {
     let ahead = match cache.ahead {
         Ahead::Nowhere => "nowhere",
         Ahead::Track => "track",
@@ -364,7 +364,7 @@ fn cache(cache: &Cache, unknown_buffer: bool) -> String {
         cache.written_hits,
         cache.hits_wait,
         cache.stops_in_sector,
-        or_unknown(unknown_buffer, quote(&format!("{} blocks", cache.write_buffer))),
+        or_unknown((!unmeasured.write_buffer).then(|| quote(&format!("{} blocks", cache.write_buffer)))),
         cache.write_extents,
         cache.joins_writes,
         cache.shared,

@@ -107,16 +107,16 @@ impl WriteBuffer {
 
     /// How many of them, in the order of their places, begin before a block.
     #[inline]
-    fn before(&self, block: Lbn) -> usize {
+    fn count_before(&self, block: Lbn) -> usize {
         self.places.partition_point(|at| at.start < block)
     }
 
     fn add_place(&mut self, at: Extent) {
-        self.places.insert(self.before(at.start), at);
+        self.places.insert(self.count_before(at.start), at);
     }
 
     fn remove_place(&mut self, at: Extent) {
-        let i = self.before(at.start);
+        let i = self.count_before(at.start);
         debug_assert_eq!(self.places[i], at);
         self.places.remove(i);
     }
@@ -183,7 +183,7 @@ impl WriteBuffer {
 
     /// The place of the extent that begins at `lbn`, if the arm may go on to it at `now`.
     pub(crate) fn place_of(&self, lbn: Lbn, now: Time) -> Option<usize> {
-        let there = self.places.get(self.before(lbn)).is_some_and(|at| at.start == lbn);
+        let there = self.places.get(self.count_before(lbn)).is_some_and(|at| at.start == lbn);
         if !there {
             return None;
         }
@@ -202,7 +202,7 @@ impl WriteBuffer {
     /// Whether a waiting extent holds any of `at`.
     pub(crate) fn touches(&self, at: Extent) -> bool {
         // Of those that begin before its end the last one ends last.
-        let before = self.before(at.end());
+        let before = self.count_before(at.end());
         before > 0 && at.start < self.places[before - 1].end()
     }
 

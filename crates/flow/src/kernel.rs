@@ -96,7 +96,8 @@ impl ProcessSystem {
             let asked = self.cache.frame(frame).ahead.take();
             let waits = matches!(content, Content::Reading(_));
             if let Some(asked) = asked {
-                self.limit(pid, now.since(asked), !waits);
+                self.limit(pid, now.since(asked));
+                self.account.in_time += u64::from(!waits);
             }
             if let Content::Reading(slot) = content {
                 return Some(Some(slot));
@@ -201,7 +202,8 @@ impl ProcessSystem {
         };
         let Some(asked) = self.requests.get(slot).map(|asked| *asked) else { return StepOutcome::Done };
         if blocks && asked.criticality == Criticality::Limited {
-            self.limit(asked.asker, now.since(asked.arrived), asked.seen);
+            self.limit(asked.asker, now.since(asked.arrived));
+            self.account.in_time += u64::from(asked.seen);
         }
         if !asked.seen {
             if blocks {

@@ -40,10 +40,9 @@ impl LimitEstimate {
 
 impl ProcessSystem {
     /// A time limit came to be known, of a request that this process made.
-    pub(crate) fn limit(&mut self, by: Pid, limit: Span, in_time: bool) {
+    pub(crate) fn limit(&mut self, by: Pid, limit: Span) {
         self.account.limits += 1;
         self.account.limits_sum += limit;
-        self.account.in_time += u64::from(in_time);
         self.process(by).limits.learn(limit);
     }
 

@@ -72,7 +72,7 @@ impl ProcessSystem {
                     self.stands(holder, ProcessState::ForRequest(slot));
                     let asked = self.requests.get(slot).map(|asked| (asked.asker, asked.arrived, asked.criticality));
                     if let Some((asker, arrived, Criticality::Limited)) = asked {
-                        self.limit(asker, now.since(arrived), false);
+                        self.limit(asker, now.since(arrived));
                     }
                     return self.raise_to_critical(slot, now);
                 }

@@ -91,6 +91,12 @@ pub struct Door {
     closing: OwnedFd,
 }
 
+/// Takes a place for one more client, where at most so many may be inside: whether there was one.
+pub(crate) fn take_place(inside: &AtomicU32, most: u32) -> bool {
+    let more = |count: u32| (count < most).then_some(count + 1);
+    inside.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()
+}
+
 impl Door {
     /// A door that is not open yet: it closes when the other end of `closing` does.
     #[must_use]
@@ -180,8 +186,7 @@ impl Door {
             Became::Client(session, early) => {
                 let guest = self.guests.swap_remove(number);
                 // A queue of a virtual disk may have come in meanwhile.
-                let room = |count: u32| (count < self.most).then_some(count + 1);
-                if self.inside.fetch_update(Ordering::Relaxed, Ordering::Relaxed, room).is_err() {
+                if !take_place(&self.inside, self.most) {
                     return;
                 }
                 if let Ok((socket, early, identity)) = guest.hand_over(early, &self.guard) {

@@ -1,9 +1,9 @@
 //! Queues of virtual disks, as clients: what a port tells of them.
 
 use super::Front;
+use crate::door::take_place;
 use crate::virtio::{GuestQueue, QueueLine, QueueOrder};
 use crate::world::Hands;
-use std::sync::atomic::Ordering;
 
 impl Front {
     /// Does what a port says of a queue; of one that is gone, nothing.
@@ -40,8 +40,7 @@ impl Front {
         if self.stop.has_begun() {
             return Err("the service ends");
         }
-        let room = |count: u32| (count < self.plan.connections).then_some(count + 1);
-        if self.inside.fetch_update(Ordering::Relaxed, Ordering::Relaxed, room).is_err() {
+        if !take_place(&self.inside, self.plan.connections) {
             return Err("there are as many clients as `connections` in [serve] allows; each queue is one");
         }
         let (volume, identity) = (queue.volume(), queue.identity());

@@ -4,7 +4,7 @@
 
 use super::disk::VirtualDisk;
 use crate::memory::Slice;
-use block::BLOCK_BYTES;
+use block::{BLOCK_BYTES, Direction};
 use load::experiment::LONGEST;
 use nbd::{ClientRequest, CommandFlags, RequestType};
 use virtio_queue::desc::split::Descriptor;
@@ -263,10 +263,12 @@ impl Chain {
         self.writable.write(memory, self.writable.bytes - 1, &[status as u8]);
     }
 
-    /// Bytes that the device has written, of a read that was done or of anything else.
-    pub(super) fn count_written(&self, status: Status, read: bool) -> u32 {
-        let all = u32::try_from(self.writable.bytes).unwrap_or(u32::MAX);
-        if read && status == Status::Ok { all } else { 1 }
+    /// Bytes that the device has written: all of a read that was done, and of anything else the status.
+    pub(super) fn count_written(&self, status: Status, direction: Direction) -> u32 {
+        match (direction, status) {
+            (Direction::Read, Status::Ok) => u32::try_from(self.writable.bytes).unwrap_or(u32::MAX),
+            _ => 1,
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! A volume as the disk of a virtual machine: what it can do, and what its configuration says (virtio 1.2, section 5.2.4).
 
 use super::ask::NAME;
+use crate::claim::Use;
 use block::BLOCK_BYTES;
 use load::experiment::LONGEST;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -51,7 +52,8 @@ pub(crate) struct VirtualDisk {
 
 impl VirtualDisk {
     /// The disk of a volume, where there may be so many clients.
-    pub(crate) fn new(name: &str, bytes: u64, read_only: bool, clients: u32) -> VirtualDisk {
+    pub(crate) fn new(name: &str, bytes: u64, how: Use, clients: u32) -> VirtualDisk {
+        let read_only = how != Use::Writes;
         let queues = clients.min(MOST_QUEUES.into()) as u16;
         VirtualDisk { name: name.to_owned(), bytes, read_only, queues, through: AtomicBool::new(true) }
     }
@@ -114,7 +116,7 @@ mod tests {
 
     #[test]
     fn writes_go_through_unless_the_guest_says_that_it_flushes() {
-        let disk = VirtualDisk::new("vm", 1 << 30, false, 64);
+        let disk = VirtualDisk::new("vm", 1 << 30, Use::Writes, 64);
         assert!(disk.writes_through(), "nothing is said");
         disk.agree(disk.features());
         assert!(!disk.writes_through());
@@ -124,13 +126,13 @@ mod tests {
 
     #[test]
     fn the_configuration_is_that_of_the_volume() {
-        let disk = VirtualDisk::new("a-name-that-is-longer-than-any", 5 * BLOCK_BYTES, true, 3);
+        let disk = VirtualDisk::new("a-name-that-is-longer-than-any", 5 * BLOCK_BYTES, Use::Reads, 3);
         let config = disk.config();
         assert_eq!(config[..8], 5_u64.to_le_bytes());
         assert_eq!(config[34..36], 3_u16.to_le_bytes());
         assert_eq!(&disk.short_name(), b"a-name-that-is-longe");
         assert!(disk.features() & READ_ONLY != 0);
-        let other = VirtualDisk::new("", 1 << 20, false, 10_000);
+        let other = VirtualDisk::new("", 1 << 20, Use::Writes, 10_000);
         assert_eq!((other.queues(), other.features() & READ_ONLY), (MOST_QUEUES, 0));
     }
 }

@@ -2,6 +2,7 @@
 
 use super::disk::VirtualDisk;
 use super::queue::{GuestQueue, QueueLine, Rings, rings};
+use crate::claim::Use;
 use crate::front::client::{ClientLine, Heard};
 use crate::identity::Identity;
 use crate::memory::Slice;
@@ -21,7 +22,7 @@ const DISK: u64 = 1 << 20;
 /// requests. None of them may be of what the disk has not.
 ///
 /// # Panics
-/// When one is.
+/// When a request is of what the disk has not.
 pub fn serve(bytes: &[u8], fails: impl Fn(u64) -> bool) -> Vec<ClientRequest> {
     let memory = GuestMemoryMmap::from_ranges(&[(GuestAddress(0), MEMORY)]).expect("memory");
     memory.write_slice(&bytes[..bytes.len().min(MEMORY)], GuestAddress(0)).expect("it fits");
@@ -33,7 +34,7 @@ pub fn serve(bytes: &[u8], fails: impl Fn(u64) -> bool) -> Vec<ClientRequest> {
         number: 0,
         place: 0,
         volume: 0,
-        disk: Arc::new(VirtualDisk::new("fuzz", DISK, false, 1)),
+        disk: Arc::new(VirtualDisk::new("fuzz", DISK, Use::Writes, 1)),
         identity: Identity::default(),
         memory,
         queue,

@@ -4,6 +4,7 @@ use super::disk::VirtualDisk;
 use super::frontend::Frontend;
 use super::queue::GuestQueue;
 use crate::bell::Caller;
+use crate::claim::Use;
 use crate::engine::EngineFace;
 use crate::front::EngineMessage;
 use crate::identity::Identity;
@@ -171,7 +172,8 @@ pub(crate) fn ports(plan: &ServicePlan, faces: &[EngineFace]) -> Result<Vec<Port
             let mend = "give it a `size` that is a multiple of 512, or take `vhost_user` out";
             return Err(BadInput::new(plan.whole().title.clone(), At::File, what, mend));
         }
-        let disk = VirtualDisk::new(&volume.name, bytes, volume.read_only, serve.connections);
+        let how = if volume.read_only { Use::Reads } else { Use::Writes };
+        let disk = VirtualDisk::new(&volume.name, bytes, how, serve.connections);
         let room = EngineRoom { caller: face.caller.clone(), volume: *number, patience };
         let unbound = |error: io::Error| {
             let what = format!("cannot be listened on: {error}");

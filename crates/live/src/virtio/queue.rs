@@ -10,6 +10,7 @@ use crate::kernel::Kernel;
 use crate::memory::{Pool, Slice};
 use crate::ring::{RingOp, RingToken};
 use crate::world::Hands;
+use block::Direction;
 use block::errno::EOPNOTSUPP;
 use nbd::{ClientRequest, RequestType};
 use std::collections::VecDeque;
@@ -190,27 +191,16 @@ impl QueueLine {
 
     /// The next request: where it begins, if there is one.
     fn next(&mut self) -> Result<Option<u16>, Nonsense> {
-        if let Some(head) = self.again.pop_front() {
-            return Ok(Some(head));
+        if let Some(head) = self.again.front() {
+            return Ok(Some(*head));
         }
         let mut available =
             self.queue.iter(&self.memory).map_err(|_| Nonsense("a ring with more than it has room for"))?;
         Ok(available.next().map(|chain| chain.head_index()))
     }
 
-    /// It is looked at again later.
-    fn put_back(&mut self, head: u16, again: bool) {
-        if again {
-            self.again.push_front(head);
-        } else {
-            self.queue.go_to_previous_position();
-        }
-        self.more = true;
-    }
-
     /// Reads the next request, if it moves no more than this.
     fn read(&mut self, room: Option<u64>) -> Result<Heard, Nonsense> {
-        let again = !self.again.is_empty();
         let Some(head) = self.next()? else {
             self.more = false;
             let came = self.queue.enable_notification(&self.memory);
@@ -227,10 +217,15 @@ impl QueueLine {
         let asked = chain.ask(&self.memory, head, &self.disk)?;
         let moved = if let GuestRequest::Request(request) = &asked { moves(request) } else { 0 };
         if room.is_none_or(|room| moved > room) {
-            self.put_back(head, again);
+            // It is looked at again later.
+            if self.again.is_empty() {
+                self.queue.go_to_previous_position();
+            }
+            self.more = true;
             return Ok(Heard::NotYet);
         }
         *taken = true;
+        self.again.pop_front();
         self.last = head;
         self.more = false;
         self.inflight.iter_mut().for_each(|inflight| inflight.begin(head));
@@ -238,9 +233,9 @@ impl QueueLine {
             GuestRequest::Request(request) => return Ok(Heard::Request(request)),
             GuestRequest::Name => {
                 let told = self.chains[usize::from(head)].0.give_name(&self.memory, &self.disk.short_name());
-                self.end(head, if told { Status::Ok } else { Status::IoError }, told);
+                self.end(head, if told { Status::Ok } else { Status::IoError }, Direction::Read);
             }
-            GuestRequest::Nothing(status) => self.end(head, status, false),
+            GuestRequest::Nothing(status) => self.end(head, status, Direction::Write),
         }
         self.quick += 1;
         if self.quick < self.queue.size() {
@@ -251,14 +246,14 @@ impl QueueLine {
         Ok(Heard::NotYet)
     }
 
-    /// A request has ended; whether it was a read.
-    fn end(&mut self, head: u16, status: Status, read: bool) {
+    /// A request has ended, whose data went this way, if any did.
+    fn end(&mut self, head: u16, status: Status, direction: Direction) {
         let Some((chain, taken)) = self.chains.get_mut(usize::from(head)).filter(|_| !self.shut) else { return };
         if !std::mem::take(taken) {
             return;
         }
         chain.give_status(&self.memory, status);
-        let written = chain.count_written(status, read);
+        let written = chain.count_written(status, direction);
         self.inflight.iter_mut().for_each(|inflight| inflight.prepare_end(head));
         let used = self.queue.add_used(&self.memory, head, written);
         let count = self.queue.next_used();
@@ -365,18 +360,18 @@ impl ClientLine for QueueLine {
 
     fn fail(&mut self, request: &ClientRequest, errno: i32) {
         let status = if errno == EOPNOTSUPP { Status::Unsupported } else { Status::IoError };
-        self.end(head(request), status, false);
+        self.end(head(request), status, Direction::Write);
     }
 
     fn acknowledge(&mut self, request: &ClientRequest) {
-        self.end(head(request), Status::Ok, false);
+        self.end(head(request), Status::Ok, Direction::Write);
     }
 
     fn give(&mut self, work: &InFlightRequest) {
         let head = head(&work.request);
         let given = self.shut
             || work.data.as_ref().is_some_and(|data| self.chains[usize::from(head)].0.give(&self.memory, data));
-        self.end(head, if given { Status::Ok } else { Status::IoError }, true);
+        self.end(head, if given { Status::Ok } else { Status::IoError }, Direction::Read);
     }
 
     fn queue(&mut self) -> Option<&mut QueueLine> {

@@ -106,7 +106,7 @@ impl VirtualMachine {
         }
     }
 
-    /// Starts a queue.
+    /// Tells the service where the rings of a queue lie, and to begin with it.
     pub fn start(&mut self, number: usize) -> vhost::Result<()> {
         let host = |at: u64| self.memory.get_host_address(GuestAddress(at)).expect("inside") as u64;
         let base = number as u64 * RINGS;

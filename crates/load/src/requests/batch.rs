@@ -219,7 +219,7 @@ mod tests {
             .collect()
     }
 
-    fn shown(batch: &RecordBatch, row: usize) -> Vec<String> {
+    fn show_row(batch: &RecordBatch, row: usize) -> Vec<String> {
         let cell = |array: &ArrayRef| match array.as_dictionary_opt::<Int32Type>() {
             Some(words) => words.values().as_string::<i32>().value(words.keys().value(row) as usize).to_owned(),
             None => array.as_primitive::<Int64Type>().value(row).to_string(),
@@ -239,7 +239,7 @@ mod tests {
         batches.extend(rows.take().expect("a batch"));
         assert!(rows.take().expect("nothing is left").is_none());
         assert_eq!(batches.iter().map(RecordBatch::num_rows).collect::<Vec<_>>(), [BATCH_ROWS, 37]);
-        let told = batches.iter().flat_map(|batch| (0..batch.num_rows()).map(|row| shown(batch, row)));
+        let told = batches.iter().flat_map(|batch| (0..batch.num_rows()).map(|row| show_row(batch, row)));
         for (told, (case, class, record)) in told.zip(&records) {
             let mut line = Vec::new();
             write_csv(&Record { case, ..*record }, &mut line).expect("memory");

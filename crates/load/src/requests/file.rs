@@ -67,7 +67,7 @@ impl BatchFile {
         }))
     }
 
-    /// Writes a batch.
+    /// Writes a batch of records behind those before it.
     ///
     /// # Errors
     /// When it cannot be written.
@@ -94,7 +94,7 @@ impl BatchFile {
 pub struct BatchStream(Box<StreamWriter<BufWriter<File>>>);
 
 impl BatchStream {
-    /// Begins one.
+    /// Begins a stream of batches with these columns.
     ///
     /// # Errors
     /// When it cannot be written.

@@ -58,7 +58,7 @@ pub(super) struct StripeJournal {
     /// How often one came to be so, or no more.
     pub(super) changes: u32,
     /// Records so far. Of those on the medium the newest tells which others count, so its place stays as it is until there is a newer one:
-    /// the how manieth it is, and its place.
+    /// its number among them, and its place.
     pub(super) records: u64,
     newest: (u64, Option<u8>),
     /// Updates that wait for a place, or for a disk to be given up.
@@ -102,24 +102,26 @@ pub(super) enum Leave {
 }
 
 impl<P: Predictor> Array<P> {
-    /// Whether a disk may not count when the array is found again.
-    pub(super) fn set_unsure(&mut self, disk: DiskId, unsure: bool) {
+    /// A disk may not count when the array is found again.
+    pub(super) fn doubt(&mut self, disk: DiskId) {
         if let Some(journal) = &mut self.journal {
-            let was = std::mem::replace(&mut journal.unsure[usize::from(disk.0)], unsure);
-            journal.changes += u32::from(was != unsure);
+            let was = std::mem::replace(&mut journal.unsure[usize::from(disk.0)], true);
+            journal.changes += u32::from(!was);
         }
     }
 
     /// The disks know that one of them holds all that it should, as far as it still does.
     pub(super) fn note_known(&mut self, disk: DiskId) {
-        if self.standings.is_sound(disk) {
-            self.set_unsure(disk, false);
+        if self.standings.is_sound(disk)
+            && let Some(journal) = &mut self.journal
+        {
+            journal.changes += u32::from(std::mem::take(&mut journal.unsure[usize::from(disk.0)]));
         }
     }
 
     /// A disk is to be given up: as soon as no row is being written.
     pub(super) fn leave(&mut self, disk: DiskId, out: &mut Vec<Action>) {
-        self.set_unsure(disk, true);
+        self.doubt(disk);
         match &mut self.journal {
             Some(journal) => {
                 // What was put down before counts no more from then on.

@@ -521,7 +521,7 @@ impl<P: Predictor> Scheduler for Array<P> {
             }
             Input::Disk(disk, Health::Filled(until)) => {
                 self.standings.resume(disk, until);
-                self.set_unsure(disk, true);
+                self.doubt(disk);
             }
             Input::Disk(disk, Health::Known) => self.note_known(disk),
             Input::Disk(disk, Health::Holds(at)) => self.note_held(disk, at, out),

@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     /// Turns of 100 ms for which so many waited, between which so many others ended.
-    fn after(ended: u32, waited: u32) -> Option<Span> {
+    fn length_after(ended: u32, waited: u32) -> Option<Span> {
         let mut waiters = Waiters::default();
         for _ in 0..50 {
             (0..ended).for_each(|_| waiters.note_end(0));
@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn a_turn_is_as_long_as_hardly_anybody_waits_for_it() {
         for (ended, waited) in [(50, 1), (200, 1), (50, 4)] {
-            let length = after(ended, waited).expect("it is known").less(Span(10_000_000)).0 as f64 / 100e6;
+            let length = length_after(ended, waited).expect("it is known").less(Span(10_000_000)).0 as f64 / 100e6;
             // So many ended for each turn as long as that, the way there apart.
             let share = f64::from(waited) / (f64::from(ended) * length);
             assert!((0.0095..0.01).contains(&share), "{ended}, {waited}: {share}");
