@@ -23,7 +23,7 @@ busybox mount -t proc proc /proc
 busybox mount -t sysfs sys /sys
 busybox mount -t devtmpfs dev /dev
 busybox --install -s /bin
-insmod /virtio_blk.ko || exit
+for module in /modules/*; do insmod $module || exit; done
 cd /sys/block/vda
 # The firmware has left a line begun.
 echo
@@ -46,9 +46,9 @@ poweroff -f
 /// What is booted, if it is there.
 fn parts() -> Option<[PathBuf; 3]> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/guest");
-    let parts = [root.join("vmlinuz"), root.join("virtio_blk.ko"), PathBuf::from("/usr/bin/busybox")];
+    let parts = [root.join("vmlinuz"), root.join("modules"), PathBuf::from("/usr/bin/busybox")];
     let qemu = Command::new("qemu-system-x86_64").arg("--version").stdout(Stdio::null()).status();
-    let there = qemu.is_ok_and(|status| status.success()) && parts.iter().all(|part| part.is_file());
+    let there = qemu.is_ok_and(|status| status.success()) && parts.iter().all(|part| part.exists());
     there.then_some(parts)
 }
 
@@ -63,14 +63,18 @@ fn pack(archive: &mut Vec<u8>, name: &str, mode: u32, bytes: &[u8]) {
     archive.resize(archive.len().next_multiple_of(4), 0);
 }
 
-fn archive([_, driver, shell]: &[PathBuf; 3]) -> Vec<u8> {
+fn archive([_, modules, shell]: &[PathBuf; 3]) -> Vec<u8> {
     let mut archive = Vec::new();
-    for folder in ["bin", "dev"] {
+    for folder in ["bin", "dev", "modules"] {
         pack(&mut archive, folder, 0o040_755, &[]);
     }
     pack(&mut archive, "init", 0o100_755, INIT.as_bytes());
     pack(&mut archive, "bin/busybox", 0o100_755, &fs::read(shell).expect("a shell"));
-    pack(&mut archive, "virtio_blk.ko", 0o100_644, &fs::read(driver).expect("a driver"));
+    for module in fs::read_dir(modules).expect("modules") {
+        let module = module.expect("a module");
+        let name = format!("modules/{}", module.file_name().to_string_lossy());
+        pack(&mut archive, &name, 0o100_644, &fs::read(module.path()).expect("a module"));
+    }
     pack(&mut archive, "TRAILER!!!", 0, &[]);
     archive
 }
