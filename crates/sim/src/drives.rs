@@ -314,6 +314,7 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
             Stage::Measuring(until) if until < Time::NEVER => until,
             _ => self.now,
         };
+        self.begin_measuring(end, None);
         let mut accounts: Vec<Account> = self.drives.iter_mut().map(|drive| drive.take_account(end)).collect();
         self.close_bills(&accounts);
         self.probes.iter().zip(&mut accounts).for_each(|(probes, account)| probes.put_aside(account));
@@ -367,23 +368,27 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
     }
 
     /// From the first moment after the warm-up at which no command is in flight, the time of an arm is accounted; where
-    /// the drive queues commands, from the first completion.
+    /// the drive queues commands, from the first completion. Of one disk a command has just come back.
     #[inline(always)]
-    fn begin_measuring(&mut self, now: Time) {
+    fn begin_measuring(&mut self, now: Time, back: Option<usize>) {
         if self.unmeasured > 0 && now >= self.load.meter().from() {
-            self.measure_arms(now);
+            self.measure_arms(now, back);
         }
     }
 
     #[cold]
-    fn measure_arms(&mut self, now: Time) {
+    fn measure_arms(&mut self, now: Time, back: Option<usize>) {
+        let from = self.load.meter().from();
         for (disk, drive) in self.drives.iter_mut().enumerate() {
-            if !self.measured[disk] && (self.depth > 1 || drive.next().is_none()) {
+            let is_idle = drive.next().is_none();
+            if !self.measured[disk] && (self.depth > 1 || is_idle) {
+                // One without a command had none when the warm-up ended: it would be measured by now.
+                let began = if is_idle && back != Some(disk) { from } else { now };
                 self.measured[disk] = true;
                 self.unmeasured -= 1;
-                drive.take_account(now);
-                self.probes[disk].begin(now);
-                self.billing.iter_mut().for_each(|billing| billing.begin(disk, now));
+                drive.take_account(began);
+                self.probes[disk].begin(began);
+                self.billing.iter_mut().for_each(|billing| billing.begin(disk, began));
             }
         }
     }
@@ -395,6 +400,7 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         let disk = if PLAIN { 0 } else { self.ends.first() };
         let Some((now, tag, outcome, parts)) = self.drives[disk].finish() else {
             self.expect(disk);
+            self.begin_measuring(self.now, None);
             return None;
         };
         self.expect(disk);
@@ -421,6 +427,7 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         {
             self.load.add_wait(id, parts.external);
         }
+        self.begin_measuring(now, Some(disk));
         Some(Input::Done(DiskId(disk as u16), tag, now, outcome))
     }
 
@@ -539,17 +546,16 @@ impl<M: Machine, L: Measured> World for Drives<'_, M, L> {
             }
             self.now = next;
             if fate == next {
+                self.begin_measuring(next, None);
                 return self.fate().map(|input| (next, input));
             }
             if done == next {
-                let input = self.happen_in_drive::<false>();
-                self.begin_measuring(next);
-                if let Some(input) = input {
+                if let Some(input) = self.happen_in_drive::<false>() {
                     return Some((next, input));
                 }
                 continue;
             }
-            self.begin_measuring(next);
+            self.begin_measuring(next, None);
             if due > next {
                 return Some((next, Input::Wake));
             }

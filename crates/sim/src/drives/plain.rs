@@ -50,7 +50,6 @@ impl<M: Machine, L: Measured> Drives<'_, M, L> {
             }
             self.now = done;
             let input = if one { self.happen_in_drive::<true>() } else { self.happen_in_drive::<false>() };
-            self.begin_measuring(done);
             if let Some(input) = input {
                 core.handle_plain(done, input, &mut AtOnce { world: self, now: done, rest });
             }
@@ -60,7 +59,7 @@ impl<M: Machine, L: Measured> Drives<'_, M, L> {
             return false;
         }
         self.now = due;
-        self.begin_measuring(due);
+        self.begin_measuring(due, None);
         match self.load.fire(due, self.ends.mean_left(self.now)) {
             Ok(Some(Input::Submit(request))) => {
                 self.outstanding += 1;

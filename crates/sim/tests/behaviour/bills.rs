@@ -145,3 +145,31 @@ fn a_drives_write_back_is_billed_to_who_wrote_not_to_who_waits_for_it() {
     let (reader, writer) = (ms(&run, 0), ms(&run, 1));
     assert!(reader[3] == 0.0 && writer[3] / 60e3 / 0.03 > 5.0, "{reader:?} {writer:?}");
 }
+
+/// Seconds by which an arm's account falls short of the measured time.
+fn unaccounted(text: &str) -> f64 {
+    let run = once(text);
+    let account = run.accounts[0];
+    assert!(account.span() <= run.meter.time_measured(), "{text}: {account:?}");
+    assert_eq!(account.busy + account.background + account.idle(), account.span(), "{text}");
+    (run.meter.time_measured() - account.span()).as_secs()
+}
+
+#[test]
+fn an_arm_that_is_idle_when_the_measured_time_begins_is_accounted_from_there_on() {
+    for (drive, warmup, end) in [
+        ("atlas10k-validation", "0s", "requests = 1"),
+        ("nl20", "0s", "duration = \"10s\""),
+        ("nl20", "3s", "requests = 3"),
+        ("tape-lto5", "0s", "requests = 2"),
+    ] {
+        for queue in [1, 4].into_iter().filter(|queue| *queue == 1 || drive == "nl20") {
+            let text = format!(
+                "drive = {{ model = \"{drive}\", queue = {queue} }}\nscheduler = {{ policy = \"fcfs\" }}\n[[workload]]\nname = \"a\"\n\
+                 kind = \"open\"\nrate = \"0.1/s\"\nsize = \"4KiB\"\n[run]\n{end}\nwarmup = \"{warmup}\"\nseed = 25\n"
+            );
+            let short = unaccounted(&text);
+            assert!(short.abs() < 1e-9, "{short} s are lost\n{text}");
+        }
+    }
+}
