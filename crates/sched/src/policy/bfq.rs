@@ -5,6 +5,8 @@
 //! again soon has the device kept idle. Sectors are what is shared out among those that read in order; those that seek are charged
 //! for their time.
 //!
+//! Who was passed over for a moment, since it had nothing to ask, goes on with what is left of its budget if it asks in time.
+//!
 //! Left out: merging of requests and of queues, injection of others' requests while the device is kept idle, writes of the page
 //! cache, and the budget that Linux sets by the device's rate (`max_budget` is one that was set).
 
@@ -25,7 +27,7 @@ const MAX_BUDGET: Key<u32> = Key::<u32>::within("max_budget", 64, 1 << 24)
 const TIMEOUT_SYNC: Key<Span> =
     Key::<Span>::span("timeout_sync").usually("124ms").about("How long a class is served in a row at most.");
 const FIFO_EXPIRE: Key<Span> = Key::<Span>::span("fifo_expire_sync")
-    .usually("124ms")
+    .usually("125ms")
     .about("A turn of a class begins with its oldest request where that waited so long.");
 const BACK_SEEK_MAX: Key<u32> = Key::<u32>::within("back_seek_max", 0, 1 << 31)
     .usually("32768")
@@ -39,8 +41,17 @@ const SEEKY: u32 = 19;
 const SHORT_IDLE: Span = Span(2_000_000);
 /// Turns that are longer than this are slow where they have less than half of the most budget.
 const LONG: Span = Span(20_000_000);
-/// So many commands in the device show that it has a queue.
+/// Shorter turns are charged as one wait for a request, where they are charged for their time.
+const SHORT: Span = Span(1_000_000);
+/// More commands in the device than this show that it has a queue; that none does, in so many completions while more could have been
+/// given, that it has none.
 const QUEUED: usize = 3;
+const COMPLETIONS: u32 = 33;
+/// Who asks again within so many times `slice_idle` asks in time.
+const IN_TIME: u64 = 3;
+/// A class keeps the device busy that has nothing to ask in at most a fifth of the time, over a window of up to 200 ms.
+const IDLE_PART: u64 = 5;
+const WINDOW: Span = Span(200_000_000);
 /// How much of all that a decaying mean of times between requests must rest on, to tell whether they are short: 80 of 256.
 const THINKS: f64 = 0.3125;
 
@@ -90,7 +101,7 @@ impl Kind for Settings {
             in_service: InService::default(),
             turn: None,
             last: 0,
-            queued: false,
+            queueing: Queueing::default(),
         })
     }
 }
@@ -113,16 +124,36 @@ struct ProcessQueue {
     /// Where its last request ended, and which of the last 32 were far from the one before.
     asked: u64,
     seeks: u32,
-    /// When its last request ended with none after it, and how long it took until the next: a decaying sum, and how much it rests on.
-    rested: Option<Time>,
+    /// When a request of it last ended; how long it took until the next where it had none: a decaying sum, and how much it rests on.
+    ended: Option<Time>,
     think: f64,
     thinks: f64,
+    /// Since when it is looked at whether it keeps the device busy, for how long of that it asked nothing, and the verdict.
+    watched: Option<Time>,
+    asked_nothing: Span,
+    is_io_bound: bool,
+    /// What is left of its budget, where its turn ended because it asked nothing.
+    left: Option<u64>,
+    /// What its next turn may have, where that is such a rest.
+    resumes: Option<u64>,
+}
+
+/// Whether the device takes several commands at once, as far as is known.
+#[derive(Clone, Copy, Debug, Default)]
+struct Queueing {
+    /// What was found, if anything was.
+    found: Option<bool>,
+    /// Completions while more could have been given, and the most that were in the device.
+    completions: u32,
+    most: usize,
 }
 
 /// The turn of a queue.
 struct BfqTurn {
     queue: usize,
     since: Time,
+    /// What it may have, and has had.
+    budget: u64,
     served: u64,
     /// Whether its oldest was looked at.
     looked: bool,
@@ -151,8 +182,22 @@ struct Bfq {
     turn: Option<BfqTurn>,
     /// Where the last command given to the device ends.
     last: u64,
-    /// Whether the device was seen to have a queue.
-    queued: bool,
+    queueing: Queueing,
+}
+
+impl Queueing {
+    /// A command comes back, of so many in the device; so many more wait. The turn's queue has so many of both.
+    fn note(&mut self, inside: usize, held: usize, of_turn: usize) {
+        self.most = self.most.max(inside);
+        // It may be that few were given because the turn's queue has few.
+        if self.found == Some(true) || inside + held <= QUEUED || (of_turn < QUEUED && inside < QUEUED) {
+            return;
+        }
+        self.completions += 1;
+        if self.completions >= COMPLETIONS {
+            *self = Queueing { found: Some(self.most > QUEUED), ..Queueing::default() };
+        }
+    }
 }
 
 impl ProcessQueue {
@@ -167,13 +212,19 @@ impl ProcessQueue {
             inside: 0,
             start: 0.0,
             finish: 0.0,
-            budget,
+            // Between what serves most and what waits least.
+            budget: budget * 2 / 3,
             asked: 0,
             // As if the first had been far.
             seeks: 1,
-            rested: None,
+            ended: None,
             think: 0.0,
             thinks: 0.0,
+            watched: None,
+            asked_nothing: Span::ZERO,
+            is_io_bound: true,
+            left: None,
+            resumes: None,
         }
     }
 
@@ -187,14 +238,35 @@ impl ProcessQueue {
     }
 
     /// A request comes to the queue.
-    fn note(&mut self, now: Time, at: Extent, longest: Span) {
+    fn note_place(&mut self, at: Extent) {
         self.seeks = self.seeks << 1 | u32::from(at.start.0.abs_diff(self.asked) > SEEKS);
         self.asked = at.end().0;
-        if let Some(rested) = self.rested.take() {
-            let think = now.0.saturating_sub(rested.0).min(longest.0) as f64;
-            self.think = self.think * 0.875 + think * 0.125;
-            self.thinks = self.thinks * 0.875 + 0.125;
+    }
+
+    /// It has asked nothing for so long, and nobody waited for it.
+    fn note_think(&mut self, rested: Span) {
+        self.think = self.think * 0.875 + rested.0 as f64 * 0.125;
+        self.thinks = self.thinks * 0.875 + 0.125;
+    }
+
+    /// Whether it keeps the device busy: at each request, before which it asked nothing for so long.
+    fn watch(&mut self, now: Time, rested: Span) {
+        let Some(watched) = self.watched else {
+            self.watched = Some(now);
+            return;
+        };
+        self.asked_nothing += rested;
+        let all = now.since(watched);
+        self.is_io_bound = self.asked_nothing.0 * IDLE_PART <= all.0;
+        if all > WINDOW {
+            self.watched = Some(watched + Span(all.0 - all.0 / 2));
+            self.asked_nothing = Span(self.asked_nothing.0 / 2);
         }
+    }
+
+    /// Whether it asks again soon, as far as is known.
+    fn thinks_briefly(&self, idle: Span) -> bool {
+        self.thinks <= THINKS || self.think <= idle.0 as f64 * self.thinks
     }
 
     /// The budget of its next turn.
@@ -206,8 +278,8 @@ impl ProcessQueue {
             Expiry::TooIdle => least,
             Expiry::Timeout => (self.budget * 2).min(most),
             Expiry::Exhausted => (self.budget * 4).min(most),
-            Expiry::NoMore if self.inside > 0 => served.max(least),
-            Expiry::NoMore | Expiry::Outranked => self.budget,
+            Expiry::NoMore => served.max(least),
+            Expiry::Outranked => self.budget,
         };
     }
 }
@@ -232,11 +304,12 @@ impl Bfq {
         &mut self.levels[at].1
     }
 
-    /// Whether those that are busy weigh unlike one another, or are of several priorities.
-    fn is_asymmetric(&self) -> bool {
+    /// Whether a queue needs to be waited for to have its due: it does not weigh least of those that are busy, or there are several
+    /// priorities.
+    fn is_asymmetric(&self, at: usize) -> bool {
+        let queue = &self.queues[at];
         let mut busy = self.queues.iter().filter(|queue| queue.is_busy());
-        let first = busy.next();
-        first.is_some_and(|first| busy.any(|it| it.weight != first.weight || it.priority != first.priority))
+        busy.any(|it| it.weight < queue.weight || it.priority != queue.priority)
     }
 
     /// Whether the device is better kept idle for a queue than given to others.
@@ -245,8 +318,9 @@ impl Bfq {
         if self.settings.slice_idle == Span::ZERO {
             return false;
         }
-        let short = queue.thinks <= THINKS || queue.think <= self.settings.slice_idle.0 as f64 * queue.thinks;
-        !self.queued || (!queue.is_seeky() && short) || self.is_asymmetric()
+        let steady = !queue.is_seeky() && queue.is_io_bound && queue.thinks_briefly(self.settings.slice_idle);
+        let is_alone = !self.queues.iter().enumerate().any(|(other, queue)| other != at && queue.held > 0);
+        self.queueing.found == Some(false) || steady || is_alone || self.is_asymmetric(at)
     }
 
     /// So many blocks were served of a queue, or are charged to it as if they had been.
@@ -265,14 +339,21 @@ impl Bfq {
         let took = turn.idle.map_or(now, |(from, _)| from).since(turn.since);
         let queue = &self.queues[turn.queue];
         let slow = if took > LONG { turn.served < most / 2 } else { queue.is_seeky() };
-        let left = queue.budget.saturating_sub(turn.served);
+        let left = turn.budget.saturating_sub(turn.served);
         let mut charged = turn.served;
-        if slow || (why == Expiry::Timeout && left >= queue.budget / 3) {
+        if slow || (why == Expiry::Timeout && left >= turn.budget / 3) {
+            // At least one seek.
+            let took = if took < SHORT { self.settings.slice_idle } else { took };
             let time = took.0.min(self.settings.timeout.0) as f64 / self.settings.timeout.0.max(1) as f64;
             charged = charged.max((most as f64 * time) as u64);
         }
         self.pass(turn.queue, charged - turn.served);
         let queue = &mut self.queues[turn.queue];
+        let goes_on = queue.held == 0 && !matches!(why, Expiry::Timeout | Expiry::Exhausted);
+        queue.left = Some(left).filter(|left| goes_on && *left > 0);
+        if why == Expiry::TooIdle && turn.served <= turn.budget / 5 {
+            queue.is_io_bound = false;
+        }
         queue.feed_back(why, turn.served, most);
         queue.finish = queue.start + charged as f64 / queue.weight;
         if queue.held > 0 {
@@ -281,12 +362,24 @@ impl Bfq {
         }
     }
 
-    /// A queue has something to ask again.
-    fn activate(&mut self, at: usize) {
+    /// A queue has something to ask again; in time, it goes on where it was, with what is left of its budget. Whether the turn of
+    /// another ends for that.
+    fn activate(&mut self, at: usize, in_time: bool) -> bool {
         let now = *self.level(self.queues[at].priority);
         let queue = &mut self.queues[at];
-        queue.start = queue.finish.max(now);
-        queue.finish = queue.start + queue.budget as f64 / queue.weight;
+        queue.resumes = queue.left.take().filter(|_| in_time).map(|left| left.min(queue.budget));
+        let behind = queue.resumes.is_some() && queue.finish < now;
+        queue.start = if behind { queue.finish } else { queue.finish.max(now) };
+        queue.finish = queue.start + queue.resumes.unwrap_or(queue.budget) as f64 / queue.weight;
+        if behind && queue.finish < now {
+            // It does not gain on the others for good.
+            (queue.start, queue.finish) = (queue.start + now - queue.finish, now);
+        }
+        let queue = &self.queues[at];
+        let other = self.turn.as_ref().map(|turn| &self.queues[turn.queue]);
+        other.is_some_and(|other| {
+            other.priority == queue.priority && (queue.resumes.is_some() || queue.weight > other.weight)
+        })
     }
 
     /// The queue whose turn is next: of the highest priority, among those that may start the one that is to finish first.
@@ -333,22 +426,24 @@ impl Bfq {
     /// Goes on with the turn under way, or ends it; nothing to give does not mean that there is none to be had of others.
     fn go_on<S: Copy>(&mut self, now: Time, jobs: &Jobs<S>) -> TurnStep {
         let Some(turn) = &self.turn else { return TurnStep::Over };
-        let (at, since, served, idle) = (turn.queue, turn.since, turn.served, turn.idle);
+        let (at, budget, served, idle) = (turn.queue, turn.budget, turn.served, turn.idle);
         let queue = &self.queues[at];
-        let (held, inside, budget, priority) = (queue.held, queue.inside, queue.budget, queue.priority);
+        let (held, inside, priority) = (queue.held, queue.inside, queue.priority);
         let over = |bfq: &mut Bfq, why| {
             bfq.expire(now, why);
             TurnStep::Over
         };
         if idle.is_some_and(|(_, until)| until <= now) {
-            return over(self, Expiry::TooIdle);
+            let why = self.why_over(now, Expiry::TooIdle);
+            return over(self, why);
         }
         if self.queues.iter().any(|other| other.priority > priority && other.held > 0) {
             return over(self, Expiry::Outranked);
         }
+        let why = self.why_over(now, Expiry::NoMore);
         if held > 0 {
-            if now.since(since) >= self.settings.timeout {
-                return over(self, Expiry::Timeout);
+            if why == Expiry::Timeout {
+                return over(self, why);
             }
             let next = self.next(now, jobs);
             let blocks = next.and_then(|id| jobs.get(id)).map_or(0, |job| u64::from(job.rest().blocks));
@@ -358,7 +453,13 @@ impl Bfq {
                 _ => over(self, Expiry::Exhausted),
             };
         }
-        if idle.is_some() || (inside > 0 && self.is_awaited(at)) { TurnStep::Wait } else { over(self, Expiry::NoMore) }
+        if idle.is_some() || (inside > 0 && self.is_awaited(at)) { TurnStep::Wait } else { over(self, why) }
+    }
+
+    /// Why a turn ends that ends now: its time is over, or something else.
+    fn why_over(&self, now: Time, otherwise: Expiry) -> Expiry {
+        let timed_out = |turn: &BfqTurn| now.since(turn.since) >= self.settings.timeout;
+        if self.turn.as_ref().is_some_and(timed_out) { Expiry::Timeout } else { otherwise }
     }
 
     /// A request is given to the device.
@@ -373,8 +474,6 @@ impl Bfq {
         queue.held -= 1;
         queue.inside += 1;
         self.in_service.add(job.sequence, at);
-        let inside: usize = self.queues.iter().map(|queue| queue.inside).sum();
-        self.queued |= inside > QUEUED;
         self.pass(at, rest.blocks.into());
     }
 
@@ -399,15 +498,22 @@ impl<P: Predictor> Policy<P> for Bfq {
         let again = self.cease(job.sequence).is_some();
         let at = self.queue(job.qos.class, job.qos.priority);
         let in_turn = self.turn.as_ref().is_some_and(|turn| turn.queue == at);
+        let (now, idle) = (job.arrived, self.settings.slice_idle);
         let queue = &mut self.queues[at];
+        let in_time = queue.ended.is_some_and(|ended| now <= ended + Span(IN_TIME * idle.0));
+        if !again {
+            let rested = queue.ended.filter(|_| !queue.is_busy()).map(|ended| now.since(ended));
+            if let Some(rested) = rested.filter(|_| !in_turn) {
+                queue.note_think(rested.min(Span(2 * idle.0)));
+            }
+            queue.note_place(job.rest());
+            queue.watch(now, rested.unwrap_or_default());
+        }
         queue.by_block.add(by_lbn(id, job));
         queue.oldest.push(id, job);
         queue.held += 1;
-        if !again {
-            queue.note(job.arrived, job.rest(), Span(2 * self.settings.slice_idle.0));
-        }
-        if queue.held == 1 && !in_turn {
-            self.activate(at);
+        if queue.held == 1 && !in_turn && self.activate(at, in_time) && !again {
+            self.expire(now, Expiry::Outranked);
         }
     }
 
@@ -427,7 +533,9 @@ impl<P: Predictor> Policy<P> for Bfq {
                 TurnStep::Wait => return None,
                 TurnStep::Over => {
                     let queue = self.choose()?;
-                    self.turn = Some(BfqTurn { queue, since: now, served: 0, looked: false, idle: None });
+                    let next = &mut self.queues[queue];
+                    let budget = next.resumes.take().unwrap_or(next.budget);
+                    self.turn = Some(BfqTurn { queue, since: now, budget, served: 0, looked: false, idle: None });
                 }
             }
         }
@@ -438,19 +546,25 @@ impl<P: Predictor> Policy<P> for Bfq {
     }
 
     fn end(&mut self, now: Time, job: &Job<P::Spot>) {
+        let all = |of: fn(&ProcessQueue) -> usize| self.queues.iter().map(of).sum::<usize>();
+        let (inside, held) = (all(|queue| queue.inside), all(|queue| queue.held as usize));
+        let of_turn = self.turn.as_ref().map(|turn| &self.queues[turn.queue]);
+        let of_turn = of_turn.filter(|queue| queue.thinks_briefly(self.settings.slice_idle));
+        self.queueing.note(inside, held, of_turn.map_or(QUEUED, |queue| queue.inside + queue.held as usize));
         let Some(at) = self.cease(job.sequence) else { return };
         let queue = &mut self.queues[at];
+        queue.ended = Some(now);
         if queue.is_busy() {
             return;
         }
-        queue.rested = Some(now);
         let seeky = queue.is_seeky();
         let idle = self.settings.slice_idle;
-        let idle = if seeky && !self.is_asymmetric() { idle.min(SHORT_IDLE) } else { idle };
+        let idle = if seeky && !self.is_asymmetric(at) { idle.min(SHORT_IDLE) } else { idle };
         let awaited = self.is_awaited(at);
+        let why = self.why_over(now, Expiry::NoMore);
         match self.turn.as_mut().filter(|turn| turn.queue == at) {
             Some(turn) if awaited => turn.idle = Some((now, now + idle)),
-            Some(_) => self.expire(now, Expiry::NoMore),
+            Some(_) => self.expire(now, why),
             None => {}
         }
     }

@@ -203,6 +203,40 @@ fn bfq_keeps_the_disk_idle_for_who_asks_again_soon_unless_told_not_to() {
 }
 
 #[test]
+fn bfq_goes_on_at_once_with_who_was_passed_over_and_asks_in_time() {
+    // It thinks for longer than it is waited for; three times as long is in time.
+    for (think, soon) in [(12u64, true), (22, true), (26, false)] {
+        let asks = [Asks { outstanding: 1, think: Span(think * MS), ..READER }, READER];
+        let mut disk = Disk::new(policy::usual("bfq"), 1, &asks, &[1.0; 2]);
+        disk.run(Time(60_000 * MS));
+        let cycle = 58_000.0 / disk.sums(Time(2_000 * MS), |_| 1.0)[0];
+        // Once in eight, when its least budget is used up, it waits for the turn of the other; too late, each time.
+        let waits = cycle - (think + 1) as f64;
+        assert_eq!(waits < 20.0, soon, "{think} ms: it waits for {waits} ms");
+    }
+}
+
+#[test]
+fn bfq_waits_for_who_seeks_only_where_the_disk_was_seen_to_take_one_command_at_a_time() {
+    let idles = |outstanding: u32, depth: u16| {
+        let seeker = Asks { outstanding, anywhere: true, think: Span(MS), service: Span(4 * MS), ..READER };
+        let mut disk = Disk::new(policy::usual("bfq"), depth, &[seeker; 2], &[1.0; 2]);
+        disk.run(Time(60_000 * MS));
+        let turns = disk.begun.chunk_by(|(_, a), (_, b)| a == b).count();
+        disk.begun.len() as f64 / turns as f64
+    };
+    // Never more than three outstanding tell nothing; a queue of 32 shows.
+    for (outstanding, depth, waits) in [(1, 1, false), (3, 1, true), (8, 1, true), (8, 32, false)] {
+        let turn = idles(outstanding, depth);
+        assert_eq!(
+            turn > 2.0 * f64::from(outstanding),
+            waits,
+            "{outstanding} outstanding, {depth} in the disk: {turn} in a turn"
+        );
+    }
+}
+
+#[test]
 fn bfq_serves_a_higher_priority_before_any_other() {
     let urgent = Asks { outstanding: 1, think: Span(20 * MS), priority: 1, ..READER };
     let mut disk = Disk::new(policy::usual("bfq"), 1, &[urgent, READER], &[1.0; 2]);
