@@ -350,11 +350,11 @@ impl Bfq {
         self.pass(turn.queue, charged - turn.served);
         let queue = &mut self.queues[turn.queue];
         let goes_on = queue.held == 0 && !matches!(why, Expiry::Timeout | Expiry::Exhausted);
-        queue.left = Some(left).filter(|left| goes_on && *left > 0);
-        if why == Expiry::TooIdle && turn.served <= turn.budget / 5 {
+        queue.left = turn.budget.checked_sub(charged).filter(|left| goes_on && *left > 0);
+        if why == Expiry::TooIdle && charged <= turn.budget.max(charged) / 5 {
             queue.is_io_bound = false;
         }
-        queue.feed_back(why, turn.served, most);
+        queue.feed_back(why, charged, most);
         queue.finish = queue.start + charged as f64 / queue.weight;
         if queue.held > 0 {
             queue.start = queue.finish;
