@@ -1,11 +1,12 @@
-//! A virtual machine with a volume as its disk: QEMU without any help of the processor, Debian's kernel, and a shell that writes,
-//! reads and discards while the server is killed and comes again. `.ci/guest` fetches the kernel; `qemu-system-x86` and
-//! `busybox-static` are Debian's.
+//! A virtual machine with a volume as its disk: QEMU without any help of the processor, Debian's kernel, and a shell. `.ci/guest`
+//! fetches the kernel; `qemu-system-x86` and `busybox-static` are Debian's.
+
+mod schedulers;
 
 use crate::server::{Folder, patient};
 use crate::tool::skip;
 use std::fs;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -15,8 +16,8 @@ use std::time::Duration;
 /// How long the machine may say nothing.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// What the machine does. Each step that is done is a line.
-const INIT: &str = r#"#!/bin/busybox sh
+/// What every machine does first.
+const BEGIN: &str = r#"#!/bin/busybox sh
 export PATH=/bin
 busybox mkdir -p /proc /sys /dev /tmp /mnt
 busybox mount -t proc proc /proc
@@ -24,6 +25,10 @@ busybox mount -t sysfs sys /sys
 busybox mount -t devtmpfs dev /dev
 busybox --install -s /bin
 for module in /modules/*; do insmod $module || exit; done
+"#;
+
+/// What the machine does whose server is killed. Each step that is done is a line.
+const INIT: &str = r#"
 cd /sys/block/vda
 # The firmware has left a line begun.
 echo
@@ -40,7 +45,6 @@ dd if=/dev/vda bs=64k skip=64 count=64 iflag=direct 2>/dev/null | tr -d '\0' | w
 mke2fs /dev/vda >/dev/null && mount -t ext4 /dev/vda /mnt && cp /tmp/part /mnt/file && umount /mnt && echo MADE
 mount -t ext4 /dev/vda /mnt && cmp /mnt/file /tmp/part && umount /mnt && echo KEPT
 echo DONE
-poweroff -f
 "#;
 
 /// What is booted, if it is there.
@@ -63,13 +67,16 @@ fn pack(archive: &mut Vec<u8>, name: &str, mode: u32, bytes: &[u8]) {
     archive.resize(archive.len().next_multiple_of(4), 0);
 }
 
-fn archive([_, modules, shell]: &[PathBuf; 3]) -> Vec<u8> {
+/// What the machine begins with: a script, and other files by name.
+fn archive([_, modules, shell]: &[PathBuf; 3], init: &str, others: &[(&str, &Path)]) -> Vec<u8> {
     let mut archive = Vec::new();
     for folder in ["bin", "dev", "modules"] {
         pack(&mut archive, folder, 0o040_755, &[]);
     }
-    pack(&mut archive, "init", 0o100_755, INIT.as_bytes());
-    pack(&mut archive, "bin/busybox", 0o100_755, &fs::read(shell).expect("a shell"));
+    pack(&mut archive, "init", 0o100_755, format!("{BEGIN}{init}poweroff -f\n").as_bytes());
+    for (name, path) in [("bin/busybox", shell.as_path())].iter().chain(others) {
+        pack(&mut archive, name, 0o100_755, &fs::read(path).expect("a program"));
+    }
     for module in fs::read_dir(modules).expect("modules") {
         let module = module.expect("a module");
         let name = format!("modules/{}", module.file_name().to_string_lossy());
@@ -115,7 +122,8 @@ struct BootedGuest {
 }
 
 impl BootedGuest {
-    fn boot(folder: &Path, kernel: &Path) -> BootedGuest {
+    /// Boots a machine with these disks.
+    fn boot(folder: &Path, kernel: &Path, disks: &[&str]) -> BootedGuest {
         let mut command = Command::new("qemu-system-x86_64");
         command.args([
             "-accel",
@@ -132,8 +140,7 @@ impl BootedGuest {
         command.args(["-nodefaults", "-serial", "stdio", "-machine", "q35,memory-backend=mem"]);
         command.args(["-object", "memory-backend-memfd,id=mem,size=256M,share=on"]).arg("-kernel").arg(kernel);
         command.args(["-initrd", "initrd", "-append", "console=ttyS0 quiet panic=-1"]);
-        command.args(["-chardev", "socket,id=disk,path=disk,reconnect=1"]);
-        command.args(["-device", "vhost-user-blk-pci,chardev=disk,num-queues=2"]);
+        command.args(disks);
         let child =
             command.current_dir(folder).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
         let mut child = child.expect("it boots");
@@ -173,12 +180,14 @@ fn a_virtual_machine_keeps_its_disk_though_the_server_is_killed() {
     let path = &folder.0;
     fs::set_permissions(path, fs::Permissions::from_mode(0o700)).expect("a folder of ours");
     fs::File::create(path.join("device")).and_then(|file| file.set_len(64 << 20)).expect("a device");
-    fs::File::create(path.join("initrd")).and_then(|mut file| file.write_all(&archive(&parts))).expect("an archive");
+    fs::write(path.join("initrd"), archive(&parts, INIT, &[])).expect("an archive");
     let text = "[drive]\npath = \"device\"\n[scheduler]\npolicy = \"look\"\n[serve]\nsocket = \"nbd\"\n\
                 [[volume]]\nname = \"machine\"\nvhost_user = \"disk\"\n";
     fs::write(path.join("vm.toml"), text).expect("a file");
     let service = KillableServer::start(path);
-    let guest = BootedGuest::boot(path, &parts[0]);
+    let disk =
+        ["-chardev", "socket,id=disk,path=disk,reconnect=1", "-device", "vhost-user-blk-pci,chardev=disk,num-queues=2"];
+    let guest = BootedGuest::boot(path, &parts[0], &disk);
     let begun = guest.until("WROTE 1");
     assert!(begun.iter().any(|line| line == "DISK machine 131072 write back 2"), "{begun:#?}");
     let folder = service.kill();

@@ -1,0 +1,186 @@
+//! Linux's schedulers as they are simulated, beside those of a kernel that has an emulated drive as its disk, one command in it at a
+//! time. What the machine and the host add to each request is measured first, with one random read at a time, and simulated as the
+//! drive's overhead. On a host that does other things besides, that is not the same for each request: let it be quiet.
+
+use super::{BootedGuest, KillableServer, archive, parts};
+use crate::server::Folder;
+use crate::tool::skip;
+use serde_json::Value;
+use std::fmt::Write as _;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const GB: u64 = 1_000_000_000;
+/// Of the drive `atlas10k`.
+const BYTES: f64 = 17_938_986.0 * 512.0;
+/// Seconds of each load.
+const SECONDS: u32 = 40;
+
+/// One process: where it asks, how much, how many requests it has outstanding, and in what order.
+struct Process {
+    way: char,
+    from: u64,
+    to: u64,
+    bytes: u32,
+    outstanding: u32,
+    place: char,
+}
+
+const fn process(way: char, (from, to): (u64, u64), bytes: u32, outstanding: u32, place: char) -> Process {
+    Process { way, from, to, bytes, outstanding, place }
+}
+
+const PLAIN: &[Process] = &[process('r', (0, 8), 4096, 1, 'r')];
+
+const LOADS: [(&str, &[Process]); 6] = [
+    ("random reads", &[process('r', (0, 8), 4096, 8, 'r')]),
+    ("random reads and writes", &[process('r', (0, 4), 4096, 4, 'r'), process('w', (4, 8), 4096, 4, 'r')]),
+    ("a reader beside a stream", &[process('r', (0, 4), 4096, 1, 'r'), process('r', (5, 8), 262_144, 1, 's')]),
+    (
+        "four readers",
+        &[
+            process('r', (0, 2), 4096, 1, 'r'),
+            process('r', (2, 4), 4096, 1, 'r'),
+            process('r', (4, 6), 4096, 1, 'r'),
+            process('r', (6, 8), 4096, 1, 'r'),
+        ],
+    ),
+    ("two streams", &[process('r', (0, 2), 65_536, 2, 's'), process('r', (6, 8), 65_536, 2, 's')]),
+    (
+        "random reads beside a stream of writes",
+        &[process('r', (0, 4), 4096, 2, 'r'), process('w', (5, 8), 262_144, 2, 's')],
+    ),
+];
+
+/// How far the mean and the 99th percentile of each process may be off.
+const WITHIN: [(&str, f64, f64); 2] = [("mq-deadline", 0.10, 0.15), ("bfq", 0.15, 0.30)];
+
+/// What a process found: mean and 99th percentile, ms.
+type Found = (f64, f64);
+
+fn script() -> String {
+    let mut script = String::from(
+        "cd /sys/block/sda; echo 1 > device/queue_depth; echo 2 > queue/nomerges\n\
+         # The firmware has left a line begun.\necho\n",
+    );
+    let mut add = |scheduler: &str, load: &[Process]| {
+        let _ = writeln!(script, "echo none > queue/scheduler; echo {scheduler} > queue/scheduler");
+        if scheduler == "bfq" {
+            script.push_str("echo 0 > queue/iosched/low_latency; echo 16384 > queue/iosched/max_budget\n");
+        }
+        let _ = write!(script, "/bin/asker /dev/sda {SECONDS}");
+        for Process { way, from, to, bytes, outstanding, place } in load {
+            let _ = write!(script, " {way}:{}:{}:{bytes}:{outstanding}:{place}", from * GB, to * GB);
+        }
+        script.push_str("\necho ENDED\n");
+    };
+    add("none", PLAIN);
+    for (scheduler, ..) in WITHIN {
+        LOADS.iter().for_each(|(_, load)| add(scheduler, load));
+    }
+    script + "echo DONE\n"
+}
+
+/// What the machine's processes found, by load in the order of the script.
+fn ask_machine(folder: &Path, parts: &[PathBuf; 3]) -> Vec<Vec<Found>> {
+    let asker = folder.join("asker");
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/clients/guest/asker.c");
+    let made = Command::new("cc").args(["-O2", "-static", "-o"]).arg(&asker).arg(source).status();
+    assert!(made.is_ok_and(|status| status.success()), "a C compiler makes {source}");
+    fs::write(folder.join("initrd"), archive(parts, &script(), &[("bin/asker", &asker)])).expect("an archive");
+    let served = "[drive]\npath = \"emulated:atlas10k\"\n[scheduler]\npolicy = \"fcfs\"\n[serve]\nsocket = \"nbd\"\n\
+                  [[volume]]\nname = \"machine\"\n";
+    fs::write(folder.join("vm.toml"), served).expect("a file");
+    let _service = KillableServer::start(folder);
+    let disk = "driver=nbd,node-name=disk,server.type=unix,server.path=nbd,export=machine,cache.direct=on";
+    let bus = "virtio-scsi-pci,id=bus,num_queues=1";
+    let disks = ["-blockdev", disk, "-device", bus, "-device", "scsi-hd,drive=disk,bus=bus.0,rotation_rate=10000"];
+    let guest = BootedGuest::boot(folder, &parts[0], &disks);
+    let mut loads = Vec::new();
+    for _ in 0..=WITHIN.len() * LOADS.len() {
+        let mut found: Vec<(u32, Found)> = guest.until("ENDED").iter().filter_map(|line| parse(line)).collect();
+        found.sort_by_key(|(number, _)| *number);
+        loads.push(found.into_iter().map(|(_, found)| found).collect());
+    }
+    guest.until("DONE");
+    loads
+}
+
+/// `CLASS NUMBER COUNT MEAN P99`.
+fn parse(line: &str) -> Option<(u32, Found)> {
+    let mut words = line.strip_prefix("CLASS ")?.split(' ');
+    let number = words.next()?.parse().ok()?;
+    Some((number, (words.nth(1)?.parse().ok()?, words.next()?.parse().ok()?)))
+}
+
+/// The same load as it is simulated, with so much more overhead a command.
+fn simulate(folder: &Path, scheduler: &str, load: &[Process], overhead: f64) -> Vec<Found> {
+    let [read, write, hit] = [0.0, 0.345, 0.184].map(|own| own + overhead);
+    let mut text = format!(
+        "[drive]\nmodel = \"atlas10k\"\n[drive.overhead]\nread = \"{read}ms\"\nwrite = \"{write}ms\"\nhit = \"{hit}ms\"\n\
+         [scheduler]\npolicy = \"{scheduler}\"\n[run]\nduration = \"60s\"\nwarmup = \"5s\"\nreplications = 5\n"
+    );
+    for (number, process) in load.iter().enumerate() {
+        let [from, to] = [process.from, process.to].map(|at| (at * GB) as f64 / BYTES * 100.0);
+        let (read, at) = (u8::from(process.way == 'r'), if process.place == 's' { "sequential" } else { "random" });
+        let _ = write!(
+            text,
+            "[[workload]]\nname = \"w{number}\"\nkind = \"closed\"\ndepth = {}\nsize = \"{}B\"\nread = {read}\nat = \"{at}\"\n\
+             region = \"{from:.4}%..{to:.4}%\"\n",
+            process.outstanding, process.bytes
+        );
+    }
+    fs::write(folder.join("as-simulated.toml"), text).expect("a file");
+    let command = Command::new(env!("CARGO_BIN_EXE_halfturn"))
+        .args(["simulate", "as-simulated.toml", "--format", "json"])
+        .current_dir(folder)
+        .output()
+        .expect("it runs");
+    assert!(command.status.success(), "{}", String::from_utf8_lossy(&command.stderr));
+    let results: Value = serde_json::from_slice(&command.stdout).expect("results");
+    let response = |number: usize, of: &str| {
+        results["runs"][0]["classes"][format!("w{number}")]["response_ms"][of].as_f64().expect("a response")
+    };
+    (0..load.len()).map(|number| (response(number, "mean"), response(number, "p99"))).collect()
+}
+
+#[test]
+#[ignore = "ten minutes of a quiet machine"]
+fn linux_schedulers_do_as_they_are_simulated() {
+    let Some(parts) = parts() else {
+        return skip("a machine is not there: .ci/guest, and apt-get install qemu-system-x86 busybox-static");
+    };
+    let folder = Folder::new();
+    let path = &folder.0;
+    fs::set_permissions(path, fs::Permissions::from_mode(0o700)).expect("a folder of ours");
+    let mut asked = ask_machine(path, &parts).into_iter();
+    let plain = asked.next().expect("it was asked")[0];
+    let overhead = (plain.0 - simulate(path, "fcfs", PLAIN, 0.0)[0].0).max(0.0);
+    println!("a request takes {overhead:.2} ms more than the drive");
+    let mut far = 0;
+    for (scheduler, mean, p99) in WITHIN {
+        for (name, load) in LOADS {
+            let simulated = simulate(path, scheduler, load, overhead);
+            let found = asked.next().expect("it was asked");
+            assert_eq!(found.len(), simulated.len(), "{scheduler}, {name}: a process failed");
+            for (number, (real, ours)) in found.iter().zip(&simulated).enumerate() {
+                let off = [(ours.0 / real.0 - 1.0, mean), (ours.1 / real.1 - 1.0, p99)];
+                let is_far = off.iter().any(|(off, within)| off.abs() > *within);
+                far += u32::from(is_far);
+                println!(
+                    "{scheduler}, {name}, {number}: mean {:.2} ms, the kernel's {:.2} ({:+.1} %); p99 {:.1}, {:.1} ({:+.1} %){}",
+                    ours.0,
+                    real.0,
+                    off[0].0 * 100.0,
+                    ours.1,
+                    real.1,
+                    off[1].0 * 100.0,
+                    if is_far { "  FAR" } else { "" }
+                );
+            }
+        }
+    }
+    assert_eq!(far, 0, "of 26 processes so many were far");
+}
