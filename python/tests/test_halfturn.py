@@ -197,7 +197,7 @@ def test_advice_is_that_of_the_command_line(tmp_path: Path) -> None:
     copy = tmp_path / "advised.toml"
     copy.write_text(advice.experiment, encoding="utf-8")
     assert halfturn.simulate(copy)[0]["requests"] > 0
-    with pytest.raises(ValueError, match="there are linux, zfs, ceph"):
+    with pytest.raises(ValueError, match="there are linux, zfs, ceph, md"):
         halfturn.advise(look, goal, stack="windows")
 
 
