@@ -395,6 +395,20 @@ def test_the_code_of_the_guide_runs(tmp_path: Path) -> None:
     assert len(names["rows"]) == 10
 
 
+def test_forty_runs_of_the_guide_take_two_commands(tmp_path: Path) -> None:
+    pytest.importorskip("pandas")
+    guide = (ROOT / "docs/guide/README.md").read_text(encoding="utf-8")
+    [commands, script] = [guide.split(f"```{mark}\n")[1].split("```")[0] for mark in ("sh cold python", "python")]
+    # The first is how this package came to be here.
+    assert commands.splitlines() == ["pip install ./python", "python forty.py"]
+    (tmp_path / "forty.py").write_text(script, encoding="utf-8")
+    done = subprocess.run([sys.executable, "forty.py"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    rows = [line.split()[1:] for line in done.stdout.splitlines()[1:]]
+    assert len(rows) == len({(policy, depth) for policy, depth, *_ in rows}) == 40
+    assert all(float(mean) > 0 and float(rate) > 0 for *_, mean, rate in rows)
+
+
 def test_types_are_strict() -> None:
     pytest.importorskip("mypy")
     done = subprocess.run(
