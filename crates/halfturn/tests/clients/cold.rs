@@ -145,7 +145,10 @@ fn the_chunk_for_a_wait_is_told() {
 #[test]
 fn a_rebuild_tells_what_it_costs_and_how_long_it_takes() {
     let (told, _folder) = answer("a RAID 5 rebuild", &[]);
-    assert!(told.contains(" MB/s: at this load all of it takes ") && told.contains(" min"), "{told}");
+    let paces =
+        told.lines().filter(|line| line.contains(" MB/s: at this load all of it takes ") && line.ends_with(" min"));
+    assert_eq!(paces.count(), 1, "of the run with a rebuild alone:\n{told}");
+    assert_eq!(told.matches("nothing of it was repaired").count(), 1, "{told}");
     let rows: Vec<_> = told.lines().filter(|line| line.contains(" users ") && line.contains('±')).collect();
     let [beside, without] = rows[..] else { panic!("two runs: {rows:?}") };
     let mean = |row: &str| figure(row.split_whitespace().skip_while(|word| *word != "users").nth(2).expect("a mean"));

@@ -187,7 +187,10 @@ mod tests {
         assert!(samples.stretches.len() <= MOST_STRETCHES && samples.dots.len() <= MOST_DOTS);
         assert!(samples.dots.len() > MOST_DOTS / 4, "enough are kept: {}", samples.dots.len());
         // Each is one in so many, in order.
-        assert!(samples.dots.iter().all(|(ns, block, _)| *ns == block * block && block.is_multiple_of(samples.stride)));
+        let evenly = |(place, (ns, block, _)): (usize, &(u64, u64, Op))| {
+            *block == place as u64 * samples.stride && *ns == block * block
+        };
+        assert!(samples.dots.iter().enumerate().all(evenly), "one in {}", samples.stride);
         let last = (requests - 1) * (requests - 1) / samples.length;
         assert_eq!(samples.stretches.len() as u64, last + 1);
     }
