@@ -68,7 +68,7 @@ def advise(
 ) -> Advice:
     """Finds what should be set for a goal, such as `"p99(interactive) <= 30ms, then throughput"`, as `halfturn advise` does.
 
-    `stack`, one of "linux", "zfs" and "ceph", asks what should be set of what people run today, and what Halfturn would add.
+    `stack`, one of "linux", "zfs", "ceph" and "md", asks what should be set of what people run today, and what Halfturn would add.
     `progress` is called with the number of trials that have ended; all else is as `simulate` has it.
     """
     path, text = located(experiment)

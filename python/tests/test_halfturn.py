@@ -197,7 +197,7 @@ def test_advice_is_that_of_the_command_line(tmp_path: Path) -> None:
     copy = tmp_path / "advised.toml"
     copy.write_text(advice.experiment, encoding="utf-8")
     assert halfturn.simulate(copy)[0]["requests"] > 0
-    with pytest.raises(ValueError, match="there are linux, zfs, ceph"):
+    with pytest.raises(ValueError, match="there are linux, zfs, ceph, md"):
         halfturn.advise(look, goal, stack="windows")
 
 
@@ -393,6 +393,20 @@ def test_the_code_of_the_guide_runs(tmp_path: Path) -> None:
         exec(block.replace('"depths"', repr(str(tmp_path / "depths"))), names)
     assert len(blocks) == 5 and drawn == ["1.0: True", "4.0: True", "16.0: True", "64.0: True"]
     assert len(names["rows"]) == 10
+
+
+def test_forty_runs_of_the_guide_take_two_commands(tmp_path: Path) -> None:
+    pytest.importorskip("pandas")
+    guide = (ROOT / "docs/guide/README.md").read_text(encoding="utf-8")
+    [commands, script] = [guide.split(f"```{mark}\n")[1].split("```")[0] for mark in ("sh cold python", "python")]
+    # The first is how this package came to be here.
+    assert commands.splitlines() == ["pip install ./python", "python forty.py"]
+    (tmp_path / "forty.py").write_text(script, encoding="utf-8")
+    done = subprocess.run([sys.executable, "forty.py"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    rows = [line.split()[1:] for line in done.stdout.splitlines()[1:]]
+    assert len(rows) == len({(policy, depth) for policy, depth, *_ in rows}) == 40
+    assert all(float(mean) > 0 and float(rate) > 0 for *_, mean, rate in rows)
 
 
 def test_types_are_strict() -> None:

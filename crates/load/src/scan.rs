@@ -164,9 +164,20 @@ impl ScanProgress {
         }
     }
 
+    /// Blocks that a second brought, from the first to the last of them.
+    fn pace(&self) -> f64 {
+        let before = self.seen.first().map_or(self.all, |(_, left)| *left);
+        (before - self.left) as f64 / self.last.since(self.began).as_secs().max(1e-9)
+    }
+
     fn show_pace(&self) -> String {
-        let seconds = self.last.since(self.began).as_secs();
-        format!("{:.1} MB/s", self.bytes() as f64 / 1e6 / seconds.max(1e-9))
+        format!("{:.1} MB/s", self.pace() * BLOCK_BYTES as f64 / 1e6)
+    }
+
+    /// How long what is left takes if it goes on as it was; nothing before anything was read. Finds dwindle: it takes longer.
+    fn least_remaining(&self) -> Option<Span> {
+        let pace = self.pace();
+        (pace > 0.0).then(|| Span((self.left as f64 / pace * 1e9) as u64))
     }
 
     /// What a reader of the results is told of the scan of this name.
@@ -193,13 +204,22 @@ impl ScanProgress {
                 let (left, more) = (100.0 * self.share_left(), units::show_long(span));
                 format!("{left:.1} % is left, which would take {more} more at this load")
             }
-            (false, None) => format!("{:.1} % is left", 100.0 * self.share_left()),
+            (false, None) => {
+                let least = self.least_remaining().map_or_else(String::new, |span| {
+                    format!(
+                        ", which would take {} more at this pace, and more as finds dwindle",
+                        units::show_long(span)
+                    )
+                });
+                format!("{:.1} % is left{least}", 100.0 * self.share_left())
+            }
         };
+        let pace = if self.is_done() { String::new() } else { format!(" at {}", self.show_pace()) };
         let unreadable = match self.unreadable * BLOCK_BYTES {
             0 => String::new(),
             bytes => format!("; {bytes} bytes could not be read"),
         };
-        format!("{name}: {read:.2} GB read ({}); {left}{unreadable}", told.join(", "))
+        format!("{name}: {read:.2} GB read{pace} ({}); {left}{unreadable}", told.join(", "))
     }
 }
 
@@ -232,6 +252,19 @@ mod tests {
                 assert!((told / whole - 1.0).abs() < 0.05, "{a} {b}, {left} left: {told} for {whole}");
             }
         }
+    }
+
+    #[test]
+    fn before_a_part_is_read_the_pace_so_far_tells_how_long_it_takes_at_least() {
+        let mut scan = ScanProgress::new(2_000_000, 8);
+        assert!(!scan.note("s").contains("would take"), "nothing is known yet: {}", scan.note("s"));
+        // 1,000 blocks a second; what came before the time that counts is part of the pace.
+        scan.add(Time(1_000_000_000), Extent::new(0, 1000), Found::Idle);
+        add(&mut scan, Time(2_000_000_000), Extent::new(1000, 1000), Found::Idle);
+        let told = scan.note("s");
+        assert!(told.contains("s: 0.00 GB read at 0.5 MB/s (100 % from idle time); 99.9 % is left"), "{told}");
+        assert!(told.ends_with("which would take 33.3 min more at this pace, and more as finds dwindle"), "{told}");
+        assert!(scan.remaining().is_none());
     }
 
     fn add(scan: &mut ScanProgress, now: Time, at: Extent, found: Found) {

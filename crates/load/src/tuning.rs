@@ -125,7 +125,7 @@ impl SearchSpace {
             Some(stack) => {
                 let mut knobs = stack.knobs(&self.experiment);
                 knobs.extend(queue_knob(&self.experiment));
-                if stack == Stack::Linux {
+                if matches!(stack, Stack::Linux | Stack::Md) {
                     knobs.extend(first_knobs(&self.experiment, goal));
                 }
                 knobs

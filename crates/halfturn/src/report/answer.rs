@@ -12,7 +12,7 @@ const MOST_LOADS: usize = 4;
 const MOST_VALUES: usize = 6;
 
 /// A figure in three digits or more.
-fn brief(figure: f64) -> String {
+pub fn brief(figure: f64) -> String {
     let decimals = match figure.abs() {
         0.0 | 1.0.. => return number::plain(figure),
         0.1.. => 3,

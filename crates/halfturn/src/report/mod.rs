@@ -66,10 +66,10 @@ pub use schema::schema;
 pub use sheet::data_sheet;
 pub use sheet_report::sheet_report;
 pub use summary::RunsSummary;
-pub use survey::TraceReport;
+pub use survey::{TraceReport, TraceSamples};
 pub use timeline::Diagram;
 #[cfg(feature = "linux")]
 pub use top::{activity, top};
-pub use validate::ValidationReport;
+pub use validate::{Agreement, ValidationReport};
 #[cfg(feature = "linux")]
 pub use volumes::{listed_volumes, volumes};

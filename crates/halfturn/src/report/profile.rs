@@ -285,13 +285,50 @@ fn range(chunks: &Chunks) -> String {
 }
 
 fn best(chunks: &Chunks) -> String {
-    let best = chunks.sweep.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
-    format!("{} sizes in a row, at best {} MB/s", chunks.sweep.len(), number::with_decimals(best, 1))
+    format!("{} sizes in a row, at best {} MB/s", chunks.sweep.len(), number::with_decimals(fastest(chunks), 1))
+}
+
+/// The highest of the rates in a row, MB/s.
+fn fastest(chunks: &Chunks) -> f64 {
+    chunks.sweep.iter().map(|(_, rate)| *rate).fold(0.0, f64::max)
+}
+
+/// What was found, a paragraph for each thing there is to say: whether it may be believed, what the drive is, what is not known.
+fn answer(name: &str, profile: &DriveProfile, verdict: &Grade) -> Vec<String> {
+    let capacity = units::show_blocks(profile.blocks);
+    let ProfileOutcome::Disk(known) = &profile.outcome else {
+        return vec![format!("Nothing turns in {name} ({capacity}): there is no drive to write down.")];
+    };
+    let validation = &known.validation;
+    let tried = format!(
+        "{} random reads that nothing was learned from were predicted to {}, but for {} that came a revolution early or late",
+        number::count(validation.pairs.len() as u64),
+        number::seconds(validation.rms_on_time_ms / 1e3),
+        number::percent(validation.late)
+    );
+    let mut lines = vec![match verdict {
+        Grade::Good => format!("What was found predicts {name}: {tried}."),
+        Grade::Usable(why) => format!("What was found may be used within its intervals: {why}. {tried}."),
+        Grade::Refused(why) => format!("What was found cannot be believed, and was not written: {why}. {tried}."),
+    }];
+    lines.push(format!(
+        "It holds {capacity}, turns at {} rpm, and has {} heads over {} cylinders; a seek takes {}. Reads in a row come at {} MB/s \
+         at best.",
+        number::with_decimals(60e9 / known.clock.mean_period(), 0),
+        known.geometry.heads,
+        number::count(known.geometry.all_cylinders()),
+        seeks(known),
+        number::with_decimals(fastest(&known.chunks), 1)
+    ));
+    lines.extend(known.assumed_of_writes().into_iter().map(|note| format!("Not measured: {note}.")));
+    lines.extend(known.effort.gives_up().map(|what| format!("Given up, {what}.")));
+    lines
 }
 
 /// A page with the seek curve, and predicted against observed times, that opens offline.
-pub fn profile_page(name: &str, profile: &DriveProfile, text: &str) -> String {
+pub fn profile_page(name: &str, profile: &DriveProfile, verdict: &Grade, text: &str) -> String {
     let mut page = HtmlPage::new(&format!("Profile of {name}"));
+    page.answer(&answer(name, profile, verdict));
     page.text(text);
     if let ProfileOutcome::Disk(known) = &profile.outcome {
         let mut seek = Figure::new("Seek curve", Axis::of("distance, cylinders"), Axis::of("ms"));

@@ -153,10 +153,55 @@ impl<'a> Verdicts<'a> {
         text + "\n" + &by_basis(&self.summary)
     }
 
-    /// A page that opens offline: the sum, what is missed, timing diagrams, published points over measured curves, all
+    /// What it comes to, a paragraph for each thing there is to say: how much holds, how sure that is, and what is farthest off.
+    fn answer(&self) -> Vec<String> {
+        let of = |verdict: Verdict| self.outcomes.iter().filter(move |outcome| outcome.verdict == verdict);
+        let counts = [
+            (of(Verdict::Held).count(), "held"),
+            (of(Verdict::Missed).count(), "missed"),
+            (of(Verdict::Undecided).count(), "undecided"),
+            (of(Verdict::Unmeasured).count(), "not measured"),
+        ];
+        let counts: Vec<String> =
+            counts.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!("{count} {what}")).collect();
+        let targets = self.outcomes.len();
+        let mut lines = vec![format!("Of {targets} published and derived targets: {}.", counts.join(", "))];
+        let numbers = &self.summary.published_numbers;
+        if numbers.targets > 0 {
+            let shares = shares(numbers, "as near as the paper's words ask");
+            lines.push(format!("Numbers that papers print, {} in all: {shares}.", numbers.targets));
+        }
+        let claims = &self.summary.published_claims;
+        if claims.targets > 0 {
+            lines.push(format!(
+                "Orders and bounds that they state, {} in all: {}.",
+                claims.targets,
+                shares(claims, "held")
+            ));
+        }
+        let off = |outcome: &&TargetOutcome| outcome.off().map_or(0.0, f64::abs);
+        let farthest = of(Verdict::Missed).max_by(|one, other| off(one).total_cmp(&off(other)));
+        if let Some((outcome, away)) = farthest.and_then(|outcome| Some((outcome, outcome.off().map(away)?))) {
+            let [id, published, ours, ..] = cells("", outcome);
+            lines.push(format!("Farthest off of what is missed: {id}, {published} published, {ours} here ({away})."));
+        }
+        lines.push(match self.outcomes.iter().map(|outcome| outcome.measured.len()).max().unwrap_or(0) {
+            0 | 1 => "One seed: run it with --seeds 10 to see which verdicts are chance.".into(),
+            seeds => format!("Each verdict is of {seeds} seeds: what is held is so under every one."),
+        });
+        let unforeseen: Vec<&str> =
+            self.outcomes.iter().filter(|outcome| outcome.is_unforeseen()).map(|it| it.target.id.as_str()).collect();
+        if !unforeseen.is_empty() {
+            lines.push(format!("Missed though expected to hold: {}.", unforeseen.join(", ")));
+        }
+        lines
+    }
+
+    /// A page that opens offline: the answer, the sum, what is missed, timing diagrams, published points over measured curves, all
     /// targets.
     pub fn page(&self, drawn: &[Drawn], diagrams: &[Diagram]) -> String {
         let mut page = HtmlPage::new("Published results, done again");
+        page.answer(&self.answer());
         page.text(&self.sum());
         for (title, verdict) in [("Missed", Verdict::Missed), ("Undecided", Verdict::Undecided)] {
             if let Some(table) = self.only(verdict) {

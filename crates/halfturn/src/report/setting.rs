@@ -130,11 +130,12 @@ fn run(experiment: &Experiment) -> Vec<String> {
     words
 }
 
-fn repair(RepairPlan { blocks, depth, start, again, rate }: &RepairPlan) -> Vec<String> {
+fn repair(RepairPlan { blocks, depth, start, again, rate, drain_above }: &RepairPlan) -> Vec<String> {
     let what = if *again { "scrubbing" } else { "rebuilding" };
     let mut words = vec![format!("{what}, {} each, {depth} at once", units::show_blocks(u64::from(*blocks)))];
     words.extend((*start > Span::ZERO).then(|| format!("from {} on", span(*start))));
     words.extend(rate.map(|rate| format!("at most {rate} a second")));
+    words.extend(drain_above.map(|above| format!("above {above} a second each waits for those before it")));
     words
 }
 

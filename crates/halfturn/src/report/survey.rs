@@ -1,10 +1,14 @@
 //! What a trace asks for: the figures of `trace info`, for programs as JSON, for people with sketches.
 
+mod page;
+
 use super::table::{Edge, table};
 use super::{bars, number};
 use block::{BLOCK_BYTES, units};
 use serde::Serialize;
 use trace::{DeviceSummary, Distances, TraceReader, TraceSummary, Windows};
+
+pub use page::TraceSamples;
 
 const BAR_WIDTH: usize = 36;
 /// Devices shown in the table, at most; those with the most requests.

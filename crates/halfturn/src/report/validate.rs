@@ -1,5 +1,6 @@
 //! A model held against a measured drive: figures, a sketch, a page.
 
+use super::answer::brief;
 use super::figure::{Axis, Figure, Marks, Series};
 use super::page::HtmlPage;
 use super::table::{Edge, table};
@@ -133,6 +134,42 @@ impl<'a> ValidationReport<'a> {
         )
     }
 
+    /// What it comes to, a paragraph for each thing there is to say.
+    fn answer(&self) -> Vec<String> {
+        let all = &self.all;
+        let agreement = Agreement::of(all.demerit_percent).word();
+        let differences: Vec<f64> =
+            self.pairs.iter().map(|pair| pair.simulated.as_ms() - pair.measured.as_ms()).collect();
+        let difference = all.simulated_mean_ms - all.measured_mean_ms;
+        let sure = load::interval(&differences).map_or_else(String::new, |half| {
+            let sure = if difference.abs() > half { "sure at 95 %" } else { "which may be chance" };
+            format!(" ± {}, over the requests: {sure}", brief(half))
+        });
+        let mut lines = vec![
+            format!(
+                "The model is {agreement}: over {} requests the times of {} are distributed as the measured ones but for {} ms \
+                 (demerit), {} % of the measured mean.",
+                number::count(all.requests),
+                self.title,
+                brief(all.demerit_ms),
+                number::with_decimals(all.demerit_percent, 1)
+            ),
+            format!(
+                "It answers in {} ms on average where {} were measured ({:+.1} %). The difference is {} ms{sure}.",
+                brief(all.simulated_mean_ms),
+                brief(all.measured_mean_ms),
+                all.mean_error_percent,
+                brief(difference)
+            ),
+        ];
+        let worst = self.parts.iter().max_by(|one, other| one.demerit_percent.total_cmp(&other.demerit_percent));
+        if let Some(part) = worst.filter(|_| self.parts.len() > 2) {
+            let percent = number::with_decimals(part.demerit_percent, 1);
+            lines.push(format!("Farthest off are {}: {percent} % of their mean.", part.of));
+        }
+        lines
+    }
+
     /// A page with both distributions that opens offline.
     pub fn page(&self) -> String {
         let [measured, simulated] = self.sort_both();
@@ -150,8 +187,42 @@ impl<'a> ValidationReport<'a> {
         figure.series.push(curve(&measured, "measured", "#1f77b4"));
         figure.series.push(curve(&simulated, "simulated", "#d62728"));
         let mut page = HtmlPage::new(&self.title);
+        page.answer(&self.answer());
         page.figure(&figure);
         page.text(&self.text());
         page.html()
+    }
+}
+
+/// How well a drive that was learned gives the times that were measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Agreement {
+    Good,
+    Fair,
+    Poor,
+}
+
+impl Agreement {
+    /// That of a demerit, in percent of the mean.
+    pub fn of(percent: f64) -> Agreement {
+        match percent {
+            percent if percent <= 10.0 => Agreement::Good,
+            percent if percent <= 30.0 => Agreement::Fair,
+            _ => Agreement::Poor,
+        }
+    }
+
+    /// As a capture has it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Agreement::Good => "good",
+            Agreement::Fair => "fair",
+            Agreement::Poor => "poor",
+        }
+    }
+
+    /// The one of this word, if there is one.
+    pub fn parse(word: &str) -> Option<Agreement> {
+        [Agreement::Good, Agreement::Fair, Agreement::Poor].into_iter().find(|agreement| agreement.word() == word)
     }
 }

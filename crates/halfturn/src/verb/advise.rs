@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 /// keep them. A measure is mean, p50, p95, p99, p999, max or throughput, of a class in brackets or of all requests.
 ///
 /// With --stack it is advised for what people run today, in its own words: Linux's `mq-deadline`, `bfq`, `kyber` and `none`,
-/// ZFS's queues, Ceph's mClock, each simulated; and what Halfturn would add to the best of that.
+/// ZFS's queues, Ceph's mClock, the speeds at which md rebuilds, each simulated; and what Halfturn would add to the best of that.
 #[derive(Args)]
 #[command(after_help = "Examples:
   halfturn advise examples/first-look.toml --set drive.queue=1 --set scheduler.policy=fcfs --goal mean
@@ -48,7 +48,7 @@ pub struct AdviseArgs {
     /// The seed of all random numbers, of the search among them, in place of `seed` in `[run]`
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// What runs the disk today: linux, zfs or ceph
+    /// What runs the disk today: linux, zfs, ceph or md
     #[arg(long, value_name = "STACK")]
     stack: Option<Stack>,
     /// `table` for people, `json` for programs (schema 1, described in docs/reference/json.md)

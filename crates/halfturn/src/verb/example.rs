@@ -1,4 +1,4 @@
-//! `halfturn example`: the experiments that ship inside the program, for whoever has no copy of its repository.
+//! `halfturn example`: the experiments and scripts that ship inside the program, for whoever has no copy of its repository.
 
 use super::outputs::{Inputs, OutputFile};
 use crate::failure::{VerbFailure, print};
@@ -9,7 +9,7 @@ use std::path::PathBuf;
 /// Names and contents of the files of `examples/`, those in folders after their folder's name and a slash.
 const FILES: &[(&str, &[u8])] = &include!(concat!(env!("OUT_DIR"), "/examples.rs"));
 
-/// Write an example experiment, with the trace that it replays, into a folder; without a name, list all.
+/// Write an example experiment, with the trace that it replays, or a script into a folder; without a name, list all.
 #[derive(Args)]
 #[command(after_help = "Examples:
   halfturn example
@@ -26,18 +26,17 @@ pub struct Example {
 pub fn run(arguments: &Example) -> Result<(), VerbFailure> {
     let Some(name) = &arguments.name else { return print(&list()) };
     let name = name.trim_end_matches(".toml");
-    let Some((_, text)) = experiments().find(|(other, _)| *other == name) else {
-        let mend = match nearest(name, experiments().map(|(other, _)| other)) {
+    let Some((_, file, text)) = examples().find(|(other, ..)| *other == name) else {
+        let mend = match nearest(name, examples().map(|(other, ..)| other)) {
             Some(near) => format!("did you mean '{near}'? `halfturn example` lists all"),
             None => "`halfturn example` lists all".into(),
         };
         let what = format!("there is no example called '{name}'");
         return Err(BadInput::new("halfturn example", At::File, what, mend).into());
     };
-    let experiment = format!("{name}.toml");
-    let wanted = |file: &str| file == experiment || (file.contains('/') && text.contains(&format!("\"{file}\"")));
+    let wanted = |other: &str| other == file || (other.contains('/') && text.contains(&format!("\"{other}\"")));
     let mut told = String::new();
-    for (file, content) in FILES.iter().filter(|(file, _)| wanted(file)) {
+    for (file, content) in FILES.iter().filter(|(other, _)| wanted(other)) {
         let path = arguments.output.join(file);
         if path.exists() {
             let mend = "take it away, or name another folder with --output";
@@ -57,17 +56,23 @@ pub fn run(arguments: &Example) -> Result<(), VerbFailure> {
     print(&told)
 }
 
-/// Names and texts of the experiments.
-fn experiments() -> impl Iterator<Item = (&'static str, &'static str)> {
-    FILES.iter().filter_map(|(file, content)| Some((file.strip_suffix(".toml")?, std::str::from_utf8(content).ok()?)))
+/// What each example is called, its file and its text: of an experiment the name without its ending, of a script the whole.
+fn examples() -> impl Iterator<Item = (&'static str, &'static str, &'static str)> {
+    FILES.iter().filter_map(|(file, content)| {
+        let script = file.ends_with(".sh") && !file.contains('/');
+        let name = file.strip_suffix(".toml").or(Some(*file).filter(|_| script))?;
+        Some((name, *file, std::str::from_utf8(content).ok()?))
+    })
 }
 
-/// Each with its title.
+/// Each with its title; of a script the first line of what it says of itself.
 fn list() -> String {
-    let widest = experiments().map(|(name, _)| name.len()).max().unwrap_or(0);
+    let widest = examples().map(|(name, ..)| name.len()).max().unwrap_or(0);
     let title = |text: &'static str| {
-        let line = text.lines().find_map(|line| line.strip_prefix("title = "));
-        line.map_or("", |title| title.trim_matches('"'))
+        let says = |line: &'static str| {
+            line.strip_prefix("title = ").or(line.strip_prefix("# ").filter(|_| text.starts_with("#!")))
+        };
+        text.lines().find_map(says).map_or("", |title| title.trim_matches('"'))
     };
-    experiments().map(|(name, text)| format!(" {name:widest$}   {}\n", title(text))).collect()
+    examples().map(|(name, _, text)| format!(" {name:widest$}   {}\n", title(text))).collect()
 }

@@ -108,7 +108,7 @@ pub fn run(arguments: &ProfileArgs) -> Result<(), VerbFailure> {
     let written = arguments.output.as_ref().filter(|_| is_written).map(|path| path.display().to_string());
     let text = report::profile_report(&options.name, &found, &verdict, written.as_deref());
     if let Some(page) = page {
-        page.write(report::profile_page(&options.name, &found, &text))?;
+        page.write(report::profile_page(&options.name, &found, &verdict, &text))?;
     }
     print(&text)?;
     if let (Some(system), Some(written)) = (arguments.system, &written) {

@@ -16,7 +16,8 @@ const MOST: usize = 8_000;
 pub struct PageArgs {
     /// Also write a page into this file (HTML, opens offline): where runs are compared, which won, by how much and how sure that
     /// is, and figures that compare them; what is printed; and a zoomable timeline: of each process when it ran, could run, and
-    /// waited for which request; of each disk which request it had and what it did for it
+    /// waited for which request; of each disk which request it had and what it did for it. Of a block trace: what it asks for,
+    /// where and how often over time
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
     /// The part of a run that the timeline shows, e.g. 2s..2.5s [default: from the beginning, as much as a page holds]
@@ -28,6 +29,11 @@ impl PageArgs {
     /// Whether one is wanted.
     pub fn is_wanted(&self) -> bool {
         self.report.is_some()
+    }
+
+    /// Whether a part of a run is asked for.
+    pub fn has_window(&self) -> bool {
+        self.window.is_some()
     }
 
     /// What is kept of each of so many runs.
@@ -80,5 +86,13 @@ impl PageFile {
             return Err(BadInput::new("--window", At::File, what, "choose an earlier part of it").into());
         }
         self.0.write(Panoramas { title, summary, text, pictures }.page())
+    }
+
+    /// Writes a page that has no timeline.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write_html(&self, html: String) -> Result<(), VerbFailure> {
+        self.0.write(html)
     }
 }

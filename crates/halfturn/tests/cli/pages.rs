@@ -106,11 +106,33 @@ fn a_page_of_a_validation_has_both_distributions() {
     insta::assert_snapshot!(page("validation", &["drive", "validate", "st318437lw", &trace]));
 }
 
-/// The answer of a page: what comes first, in words.
+#[test]
+fn a_page_of_a_trace_says_what_it_asks_for_and_draws_where_and_when() {
+    let file = "examples/traces/fio-mixed.blkparse.txt.gz";
+    insta::assert_snapshot!(page("trace", &["trace", "info", file]));
+}
+
+#[test]
+fn pages_of_what_is_learned_validated_and_reproduced_say_first_what_came_out() {
+    let trace = data("measured.csv");
+    let of = |name, arguments: &[&str]| first_words(&page(name, arguments));
+    let learned = of("first-learned", &["profile", "simulated:mimic-base", "--quick"]);
+    let still = of("first-still", &["profile", "simulated:flash-x25m", "--quick"]);
+    let validated = of("first-validated", &["drive", "validate", "st318437lw", &trace]);
+    let reproduced = of("first-reproduced", &["reproduce", "vio.fig1", "vio.fig11.tail.50"]);
+    let seeds = of("first-seeds", &["reproduce", "vio.fig1", "--seeds", "3"]);
+    insta::assert_snapshot!([learned, still, validated, reproduced, seeds].join("\n"));
+}
+
+/// The answer of a comparison.
 fn answer(name: &str, file: &str, sets: &[&str]) -> String {
     let mut arguments = vec!["simulate", file];
     sets.iter().for_each(|set| arguments.extend(["--set", set]));
-    let page = page(name, &arguments);
+    first_words(&page(name, &arguments))
+}
+
+/// The answer of a page: what comes first, in words.
+fn first_words(page: &str) -> String {
     let (_, rest) = page.split_once("aria-label=\"Answer\">\n").expect("an answer");
     rest.split_once("</section>").expect("its end").0.replace("<p>", "").replace("</p>", "")
 }

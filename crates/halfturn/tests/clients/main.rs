@@ -11,6 +11,7 @@ mod capture;
 #[cfg(feature = "tls")]
 mod certificates;
 mod checker;
+mod cold;
 mod copies;
 mod crowd;
 mod dice;

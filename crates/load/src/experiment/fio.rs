@@ -5,6 +5,8 @@
 //! experiment cannot say is refused by name.
 
 #[cfg(test)]
+mod options;
+#[cfg(test)]
 mod tests;
 
 use block::{At, BLOCK_BYTES, BadInput, nearest};
@@ -17,11 +19,11 @@ use std::path::Path;
 
 /// Options that are said here.
 const SAID: &str = "\
-    rw bs size filesize io_size offset filename directory iodepth numjobs ioengine direct buffered rwmixread \
-    rwmixwrite runtime ramp_time time_based thinktime rate_iops rate rate_process prioclass randseed blockalign";
+    rw bs size filesize io_size number_ios offset offset_increment filename directory iodepth numjobs ioengine direct buffered \
+    rwmixread rwmixwrite runtime ramp_time time_based thinktime rate_iops rate rate_process prioclass randseed blockalign";
 
 /// Options by other names.
-const ALIASES: [(&str, &str); 7] = [
+const ALIASES: [(&str, &str); 9] = [
     ("readwrite", "rw"),
     ("blocksize", "bs"),
     ("timeout", "runtime"),
@@ -29,9 +31,12 @@ const ALIASES: [(&str, &str); 7] = [
     ("file_offset", "offset"),
     ("ba", "blockalign"),
     ("rate_poisson", "rate_process"),
+    ("nr_files", "nrfiles"),
+    ("start_delay", "startdelay"),
 ];
 
-/// Options that change nothing of what a drive is asked: logs, reports, contents, memory, threads, how files come to be.
+/// Options that change nothing of what a drive is asked: logs, reports, contents, memory, threads, how files come to be, what becomes of
+/// errors and of rates that are not reached.
 const PASSED_OVER: &str = "\
     name description group_reporting new_group thread gtod_reduce clocksource gtod_cpu disable_lat disable_clat \
     disable_slat disable_bw_measurement disable_bw clat_percentiles lat_percentiles slat_percentiles percentile_list \
@@ -42,7 +47,9 @@ const PASSED_OVER: &str = "\
     dedupe_percentage create_serialize create_fsync create_on_open create_only_if_missing fallocate fadvise_hint \
     overwrite unlink file_service_type openfiles filename_format fsync_on_close cpus_allowed cpus_allowed_policy \
     numa_cpu_nodes numa_mem_policy nice mem iomem iomem_align hugepage-size lockmem hipri fixedbufs registerfiles \
-    sqthread_poll io_submit_mode";
+    sqthread_poll sqthread_poll_cpu nonvectored io_submit_mode log_prio block_error_percentiles dedupe_mode \
+    dedupe_working_set_percentage dedupe_global ratemin rate_iops_min exitall exit_what continue_on_error ignore_error \
+    error_dump busy_poll";
 
 /// Engines that wait for each request, and those that keep `iodepth` of them outstanding.
 const ONE_AT_A_TIME: [&str; 6] = ["sync", "psync", "vsync", "pvsync", "pvsync2", "mmap"];
@@ -163,7 +170,7 @@ fn check(name: &str, option: &JobOption, before: usize) -> Result<(), BadInput> 
         "stonewall" | "wait_for_previous" | "wait_for" => {
             bad(format!("`{key}`: jobs one after the other are no one run"), "write a file for each".into())
         }
-        "nrfiles" | "loops" | "thinktime_blocks" if value == "1" => Ok(()),
+        "nrfiles" | "loops" | "thinktime_blocks" | "iodepth_batch_complete" if value == "1" => Ok(()),
         "fsync" | "fdatasync" | "end_fsync" | "sync" | "startdelay" | "percentage_random" if value == "0" => Ok(()),
         "random_distribution" if value == "random" => Ok(()),
         _ => {
@@ -199,6 +206,18 @@ impl FioJob {
         let size = JobSize::parse(text);
         let mend = "write one such as 4k, 10g or 50%";
         size.map(Some).ok_or_else(|| self.error(file, key, format!("`{key}={text}` is no size"), mend))
+    }
+
+    /// Where in its file, or on its device, the clone of this number begins.
+    fn offset(&self, file: &str, clone: u64) -> Result<JobSize, BadInput> {
+        let offset = self.size(file, "offset")?.unwrap_or(JobSize::Bytes(0));
+        match (offset, self.size(file, "offset_increment")?) {
+            (offset, None) => Ok(offset),
+            (JobSize::Bytes(first), Some(JobSize::Bytes(each))) => {
+                Ok(JobSize::Bytes(first.saturating_add(each.saturating_mul(clone))))
+            }
+            _ => Err(self.error(file, "offset_increment", "a share of a file", "write offset and increment in bytes")),
+        }
     }
 
     /// A time in ns, of numbers alone in this unit.
@@ -367,7 +386,7 @@ impl Written<'_> {
     /// The part of the drive that the file of a clone takes up, as an experiment has it.
     fn region(&mut self, job: &FioJob, clone: u64) -> Result<String, BadInput> {
         let file = self.file;
-        let (size, offset) = (job.size(file, "size")?, job.size(file, "offset")?.unwrap_or(JobSize::Bytes(0)));
+        let (size, offset) = (job.size(file, "size")?, job.offset(file, clone)?);
         let path = job.value("filename").or_else(|| Some(job.name.as_str()).filter(|name| name.starts_with('/')));
         let device = path.is_some_and(|path| path.starts_with("/dev/"));
         let whole = |bytes: u64| bytes / BLOCK_BYTES;
@@ -482,6 +501,9 @@ fn run(file: &str, jobs: &[FioJob], workloads: u64) -> Result<String, BadInput> 
             }
         }
     }
+    if let Some(job) = jobs.iter().find(|job| runtime.is_some() && job.find("number_ios").is_some()) {
+        return Err(job.error(file, "number_ios", "it ends by a count and by a time", "keep one of them"));
+    }
     let _ = writeln!(text, "warmup = \"{ramp}ns\"");
     match runtime {
         Some(runtime) => _ = writeln!(text, "duration = \"{}ns\"", ramp.saturating_add(runtime)),
@@ -493,23 +515,28 @@ fn run(file: &str, jobs: &[FioJob], workloads: u64) -> Result<String, BadInput> 
                 "add runtime=60",
             ));
         }
-        None => {
-            let (read, _) = first.direction(file)?;
-            let bytes = first.size(file, "io_size")?.or(first.size(file, "size")?);
-            let Some(JobSize::Bytes(bytes)) = bytes else {
-                return Err(first.error(
-                    file,
-                    "runtime",
-                    "nothing says how long it runs",
-                    "add runtime=60, or size=1g",
-                ));
-            };
-            let _ = writeln!(text, "requests = {}", bytes.div_ceil(first.block_size(file, read)? * BLOCK_BYTES).max(1));
-        }
+        None => _ = writeln!(text, "requests = {}", requests(file, first)?),
     }
-    if first.find("randseed").is_some() {
-        let seed = first.number(file, "randseed", 1)?;
-        let _ = writeln!(text, "seed = {}", seed & i64::MAX as u64);
+    Ok(text + &seed(file, first)?)
+}
+
+/// How many requests a job has that ends by itself: those of its size, and no more than it was given.
+fn requests(file: &str, job: &FioJob) -> Result<u64, BadInput> {
+    let (read, _) = job.direction(file)?;
+    let bytes = job.size(file, "io_size")?.or(job.size(file, "size")?);
+    let block = job.block_size(file, read)? * BLOCK_BYTES;
+    let most = job.number(file, "number_ios", u64::MAX)?;
+    match bytes {
+        Some(JobSize::Bytes(bytes)) => Ok(bytes.div_ceil(block).min(most).max(1)),
+        _ if most < u64::MAX => Ok(most.max(1)),
+        _ => Err(job.error(file, "runtime", "nothing says how long it runs", "add runtime=60, or size=1g")),
     }
-    Ok(text)
+}
+
+/// The seed of a job, as an experiment has it.
+fn seed(file: &str, job: &FioJob) -> Result<String, BadInput> {
+    if job.find("randseed").is_none() {
+        return Ok(String::new());
+    }
+    Ok(format!("seed = {}\n", job.number(file, "randseed", 1)? & i64::MAX as u64))
 }

@@ -1,9 +1,10 @@
 //! What people run a disk under today, and what may be set there: so that advice can be had for it, too, in its own words.
 
 use super::{Knob, KnobChoice};
-use crate::experiment::Experiment;
-use block::{BadInput, nearest};
+use crate::experiment::{ArrayChoice, Experiment, Kind, RepairPlan};
+use block::{At, BLOCK_BYTES, BadInput, nearest};
 use config::Document;
+use sched::array::Level;
 use sched::policy;
 use std::fmt;
 use std::str::FromStr;
@@ -17,11 +18,13 @@ pub enum Stack {
     Zfs,
     /// mClock as Ceph's OSDs have it.
     Ceph,
+    /// An array of Linux's: what of it is repaired in a second, over the block layer of each disk.
+    Md,
 }
 
 impl Stack {
     /// All stacks that can be advised for.
-    pub const ALL: [Stack; 3] = [Stack::Linux, Stack::Zfs, Stack::Ceph];
+    pub const ALL: [Stack; 4] = [Stack::Linux, Stack::Zfs, Stack::Ceph, Stack::Md];
 
     /// The word for it.
     #[must_use]
@@ -30,13 +33,14 @@ impl Stack {
             Stack::Linux => "linux",
             Stack::Zfs => "zfs",
             Stack::Ceph => "ceph",
+            Stack::Md => "md",
         }
     }
 
     /// The policies that are this stack's; the first is how it comes.
     fn policies(self) -> &'static [&'static str] {
         match self {
-            Stack::Linux => &["mq-deadline", "bfq", "kyber"],
+            Stack::Linux | Stack::Md => &["mq-deadline", "bfq", "kyber"],
             Stack::Zfs => &["zfs"],
             Stack::Ceph => &["dmclock"],
         }
@@ -45,6 +49,9 @@ impl Stack {
     /// Makes an experiment one of this stack as it comes, unless the experiment has one of its policies already: its settings
     /// count then.
     pub(super) fn put_into(self, document: &mut Document, experiment: &Experiment) -> Result<(), BadInput> {
+        if self == Stack::Md {
+            put_speeds_into(document, experiment)?;
+        }
         if self.policies().contains(&experiment.scheduler.policy.manual().name) {
             return Ok(());
         }
@@ -59,6 +66,7 @@ impl Stack {
             Stack::Linux => of_linux(experiment),
             Stack::Zfs => of_zfs(),
             Stack::Ceph => of_ceph(experiment),
+            Stack::Md => of_md(experiment),
         }
     }
 }
@@ -69,6 +77,7 @@ impl fmt::Display for Stack {
             Stack::Linux => "Linux",
             Stack::Zfs => "ZFS",
             Stack::Ceph => "Ceph",
+            Stack::Md => "md",
         })
     }
 }
@@ -184,14 +193,136 @@ fn of_ceph(experiment: &Experiment) -> Vec<Knob> {
         .collect()
 }
 
+/// `sync_speed_min` and `sync_speed_max` as md comes, in KiB a second of each disk (Linux, `drivers/md/md.c`).
+const SPEEDS: [f64; 2] = [1_000.0, 200_000.0];
+
+/// Rebuilds and scrubs of an array, by their places.
+fn repairs(experiment: &Experiment) -> Vec<(usize, &RepairPlan)> {
+    let all = experiment.workloads.iter().enumerate();
+    let plans = all.filter_map(|(place, workload)| match &workload.kind {
+        Kind::Repair(plan) => Some((place, plan)),
+        _ => None,
+    });
+    plans.collect()
+}
+
+/// Requests of a repair in a second that are so many KiB a second of each disk.
+fn requests(array: &ArrayChoice, plan: &RepairPlan, kib: f64) -> f64 {
+    let holding = match array.level {
+        Level::Mirrored { copies } => f64::from(array.disks) / f64::from(copies),
+        level => f64::from(array.disks - level.parities()),
+    };
+    kib * 1024.0 * holding / (f64::from(plan.blocks) * BLOCK_BYTES as f64)
+}
+
+/// Gives repairs the speeds that md comes with, where the experiment says none.
+fn put_speeds_into(document: &mut Document, experiment: &Experiment) -> Result<(), BadInput> {
+    let plans = repairs(experiment);
+    let (Some(array), false) = (&experiment.array, plans.is_empty()) else {
+        let what = "there is no [array] with a rebuild or a scrub, of which md sets the speed";
+        return Err(BadInput::new(
+            "--stack md",
+            At::File,
+            what,
+            "begin with `halfturn example rebuilding`, or take linux",
+        ));
+    };
+    for (place, plan) in plans {
+        for (key, given, kib) in [("drain_above", plan.drain_above, SPEEDS[0]), ("rate", plan.rate, SPEEDS[1])] {
+            if given.is_none() {
+                document.set(&format!("workload.{place}.{key}=\"{}/s\"", requests(array, plan, kib)))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The speeds of repairs, and the scheduler of the disks under it.
+fn of_md(experiment: &Experiment) -> Vec<Knob> {
+    let Some(array) = &experiment.array else { return Vec::new() };
+    let speeds: [(&str, &str, [u32; 4]); 2] = [
+        ("rate", "sync_speed_max", [5_000, 20_000, 50_000, 100_000]),
+        ("drain_above", "sync_speed_min", [5_000, 20_000, 50_000, 200_000]),
+    ];
+    let mut knobs = Vec::new();
+    for (place, plan) in repairs(experiment) {
+        for (key, name, values) in speeds {
+            let choice = |kib: u32| KnobChoice {
+                takes_out: Vec::new(),
+                sets: vec![format!("workload.{place}.{key}=\"{}/s\"", requests(array, plan, f64::from(kib)))],
+                words: vec![format!("echo {kib} > /sys/block/MD/md/{name}")],
+            };
+            let choices = [vec![KnobChoice::default()], values.into_iter().map(choice).collect()].concat();
+            knobs.push(Knob { name: format!("workload.{place}.{key}"), choices });
+        }
+    }
+    knobs.extend(of_linux(experiment));
+    knobs
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::experiment::{Case, read};
+    use std::path::Path;
+
+    /// An experiment of a level with so many disks, whose rebuild says this besides.
+    fn rebuilding(level: &str, disks: u32, more: &str) -> (Document, Experiment) {
+        let text = format!(
+            "[[disk]]\nmodel = \"atlas10k\"\ncount = {disks}\n[array]\nlevel = \"{level}\"\n[[array.fails]]\ndisk = 0\nat = \"0s\"\n\
+             replaced = true\n[scheduler]\npolicy = \"satf\"\n[[workload]]\nname = \"users\"\nkind = \"open\"\nrate = \"9/s\"\n\
+             size = \"4KiB\"\n[[workload]]\nname = \"rebuild\"\nkind = \"rebuild\"\nsize = \"1MiB\"\n{more}[run]\nduration = \"9s\"\n"
+        );
+        let document = Document::parse("r.toml", &text).expect("TOML");
+        let mut cases: Vec<Case> = read(document.clone(), Path::new("r.toml"), &[], None).expect("an experiment");
+        (document, cases.remove(0).experiment)
+    }
+
+    #[test]
+    fn speeds_of_md_are_those_of_each_disk() {
+        // 1,024 KiB of each disk a second are so many requests of 1 MiB as disks hold data of their own.
+        for (level, disks, holding) in [("5", 5, 4.0), ("6", 5, 3.0), ("0/1", 4, 2.0)] {
+            let (_, experiment) = rebuilding(level, disks, "");
+            let (array, plan) = (experiment.array.as_ref().expect("an array"), repairs(&experiment)[0].1);
+            assert_eq!(requests(array, plan, 1024.0), holding, "{level}");
+        }
+    }
+
+    #[test]
+    fn md_comes_with_its_speeds_unless_the_experiment_has_some() {
+        let put = |more: &str| {
+            let (mut document, experiment) = rebuilding("5", 5, more);
+            Stack::Md.put_into(&mut document, &experiment).expect("it goes with md");
+            read(document, Path::new("r.toml"), &[], None).expect("an experiment").remove(0).experiment
+        };
+        let speeds =
+            |experiment: &Experiment| repairs(experiment).first().map(|(_, plan)| [plan.drain_above, plan.rate]);
+        let each = 4.0 / 1024.0;
+        let usual = put("");
+        assert_eq!(speeds(&usual), Some([Some(1_000.0 * each), Some(200_000.0 * each)]));
+        assert_eq!(usual.scheduler.policy.manual().name, "mq-deadline");
+        assert_eq!(speeds(&put("rate = \"3/s\"\n")), Some([Some(1_000.0 * each), Some(3.0)]));
+        let knobs = Stack::Md.knobs(&usual);
+        let told: Vec<&String> = knobs.iter().flat_map(|knob| &knob.choices).flat_map(|choice| &choice.words).collect();
+        for name in ["sync_speed_min", "sync_speed_max", "queue/scheduler"] {
+            assert!(told.iter().any(|words| words.contains(name)), "{name} of {told:?}");
+        }
+    }
+
+    #[test]
+    fn md_needs_an_array_that_is_repaired() {
+        let text = "[drive]\nmodel = \"nl20\"\n[scheduler]\npolicy = \"satf\"\n[[workload]]\nname = \"a\"\nkind = \"closed\"\n\
+                    depth = 1\nsize = \"4KiB\"\n[run]\nrequests = 9\n";
+        let mut document = Document::parse("a.toml", text).expect("TOML");
+        let experiment = read(document.clone(), Path::new("a.toml"), &[], None).expect("one").remove(0).experiment;
+        let told = Stack::Md.put_into(&mut document, &experiment).expect_err("there is no array").to_string();
+        assert!(told.contains("no [array] with a rebuild or a scrub") && told.contains("halfturn example"), "{told}");
+    }
 
     #[test]
     fn a_word_that_is_none_is_told_with_those_there_are() {
         assert_eq!("zfs".parse(), Ok(Stack::Zfs));
         let told = "lunix".parse::<Stack>().unwrap_err();
-        assert!(told.contains("did you mean linux") && told.ends_with("linux, zfs, ceph"), "{told}");
+        assert!(told.contains("did you mean linux") && told.ends_with("linux, zfs, ceph, md"), "{told}");
     }
 }

@@ -20,10 +20,13 @@ config::keys! {
     START: Span = span("start").usually("0s");
     /// Most requests in a given time.
     RATE: f64 = rate("rate").else_told("no cap");
+    /// Above so many requests in a given time, over the last half minute, the next one waits until all that are outstanding have
+    /// ended: what Linux's md does above `sync_speed_min` while others ask.
+    DRAIN_ABOVE: f64 = rate("drain_above").else_told("none waits");
 }
 
 /// Both kinds have the same keys.
-const KEYS: &[About] = &[SIZE.about, DEPTH.about, START.about, RATE.about];
+const KEYS: &[About] = &[SIZE.about, DEPTH.about, START.about, RATE.about, DRAIN_ABOVE.about];
 
 /// The array is read from its first block to its last, and what is missing of it brought back.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,6 +41,8 @@ pub struct RepairPlan {
     pub again: bool,
     /// Requests a second at most, where there is a cap.
     pub rate: Option<f64>,
+    /// Requests a second above which each waits until those before it have ended.
+    pub drain_above: Option<f64>,
 }
 
 const REBUILD: Manual = Manual {
@@ -68,6 +73,7 @@ impl Recipe for RepairPlan {
             start: section.value(&START)?,
             again: name == SCRUB.name,
             rate: open::rate(section, &RATE)?,
+            drain_above: open::rate(section, &DRAIN_ABOVE)?,
         })
     }
 
@@ -110,6 +116,40 @@ struct Sweep {
     lost: u64,
     /// Blocks of the requests that ended since time last passed.
     at_once: u64,
+    draining: Option<Draining>,
+}
+
+/// How fast it lately was, and whether that is so fast that it lets others go first (Linux 6.6, `md_do_sync`).
+struct Draining {
+    /// So many requests a second, and it lets others go first.
+    above: f64,
+    /// When so many requests had ended: a mark every `MARK_STEP` at most, the oldest first.
+    marks: VecDeque<(Time, u64)>,
+    ended: u64,
+    /// Whether the next request waits for those that are outstanding.
+    holds: bool,
+}
+
+/// `SYNC_MARKS` and `SYNC_MARK_STEP` of md: the pace is that of the last half minute.
+const MARKS: usize = 10;
+const MARK_STEP: Span = Span(3_000_000_000);
+
+impl Draining {
+    fn new(above: f64, began: Time) -> Draining {
+        Draining { above, marks: VecDeque::from([(began, 0)]), ended: 0, holds: false }
+    }
+
+    /// A request ended at `now`.
+    fn end_request(&mut self, now: Time) {
+        self.ended += 1;
+        let [(oldest, before), (newest, _)] = [self.marks[0], self.marks[self.marks.len() - 1]];
+        // A second more, as md has it, so that the first requests count for little.
+        self.holds = (self.ended - before) as f64 / (now.since(oldest).as_secs() + 1.0) > self.above;
+        if now >= newest + MARK_STEP {
+            self.marks.push_back((now, self.ended));
+            self.marks.drain(..self.marks.len().saturating_sub(MARKS));
+        }
+    }
 }
 
 /// When so many rounds took no time, nothing is left that the disks could repair: time would stand still.
@@ -133,6 +173,15 @@ impl Sweep {
             until: Time::ZERO + plan.start,
             lost: 0,
             at_once: 0,
+            draining: plan.drain_above.map(|above| Draining::new(above, Time::ZERO + plan.start)),
+        }
+    }
+
+    /// From when on a request may be made, for all that those before it do; nothing as long as it waits for them.
+    fn find_start(&self) -> Option<Time> {
+        match &self.draining {
+            Some(draining) if draining.holds => (self.outstanding == 0).then_some(self.until),
+            _ => Some(Time::ZERO),
         }
     }
 
@@ -161,7 +210,7 @@ fn show_share(share: f64) -> String {
 
 impl Workload for Sweep {
     fn due(&self) -> Option<Time> {
-        let ready = *self.ready.front().filter(|_| self.next < self.all)?;
+        let ready = (*self.ready.front().filter(|_| self.next < self.all)?).max(self.find_start()?);
         Some(self.last.map_or(ready, |last| ready.max(last + self.apart)))
     }
 
@@ -185,6 +234,9 @@ impl Workload for Sweep {
         self.at_once = u64::from(at.blocks) + if now > self.until { 0 } else { self.at_once };
         self.until = now;
         self.outstanding -= 1;
+        if let Some(draining) = &mut self.draining {
+            draining.end_request(now);
+        }
         if self.next == self.all && self.outstanding == 0 {
             self.ended = Some(now);
         }
@@ -233,7 +285,7 @@ mod tests {
 
     /// What is said after so many requests of a plan, each of which took a second and began when the one before had ended.
     fn note(all: u64, requests: u64, again: bool, start: u64) -> Vec<String> {
-        let plan = RepairPlan { blocks: 2000, depth: 1, start: Span(start * SECOND), again, rate: None };
+        let plan = RepairPlan { blocks: 2000, depth: 1, start: Span(start * SECOND), again, rate: None, drain_above: None };
         let mut sweep = Sweep::new(&plan, all);
         for _ in 0..requests {
             let draft = sweep.make().expect("it is to be repaired");
@@ -244,7 +296,7 @@ mod tests {
 
     #[test]
     fn a_scrub_ends_once_its_rounds_take_no_time_and_what_failed_is_not_repaired() {
-        let plan = RepairPlan { blocks: 2000, depth: 2, start: Span(0), again: true, rate: None };
+        let plan = RepairPlan { blocks: 2000, depth: 2, start: Span(0), again: true, rate: None, drain_above: None };
         let mut sweep = Sweep::new(&plan, 2000 * 5);
         let (mut now, mut failed) = (Time::ZERO, 0);
         while let Some(due) = sweep.due() {
@@ -267,6 +319,46 @@ mod tests {
             one.end_request(Time(second * SECOND), draft.at);
         }
         assert!(one.due().is_some());
+    }
+
+    /// When requests are made of which each takes a second, four at once at most.
+    fn made(drain_above: Option<f64>, count: usize) -> Vec<u64> {
+        let plan = RepairPlan { blocks: 10, depth: 4, start: Span(0), again: false, rate: None, drain_above };
+        let mut sweep = Sweep::new(&plan, 1 << 40);
+        let (mut made, mut waiting) = (Vec::new(), VecDeque::new());
+        while made.len() < count {
+            let end = waiting.front().map_or(Time::NEVER, |(end, _): &(Time, Extent)| *end);
+            match sweep.due().filter(|due| *due < end) {
+                Some(_) => {
+                    let draft = sweep.make().expect("it is to be repaired");
+                    made.push(draft.arrives.0 / SECOND);
+                    waiting.push_back((draft.arrives + Span(SECOND), draft.at));
+                }
+                None => {
+                    let (end, at) = waiting.pop_front().expect("something is outstanding, or time stands still");
+                    sweep.end_request(end, at);
+                }
+            }
+        }
+        made
+    }
+
+    #[test]
+    fn above_a_pace_the_next_request_waits_until_all_have_ended() {
+        // Each second four, and none between: those that end together are followed by as many.
+        assert_eq!(made(None, 12), [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2]);
+        assert_eq!(made(Some(1e6), 12), made(None, 12));
+        // So slow that each request waits: only when all are ended the next is made, and that alone.
+        assert_eq!(made(Some(0.1), 12), [0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8]);
+        let draining = Draining::new(2.0, Time::ZERO);
+        assert!(!draining.holds);
+        // Three a second: above two as soon as md's extra second weighs little; below once it slows down, over half a minute.
+        let mut draining = draining;
+        (1..30).for_each(|third| draining.end_request(Time(third * SECOND / 3)));
+        assert!(draining.holds);
+        (20..120).for_each(|second| draining.end_request(Time(second * SECOND)));
+        assert!(!draining.holds && draining.marks.len() == MARKS);
+        assert!(draining.marks[0].0 > Time(85 * SECOND), "{:?}", draining.marks);
     }
 
     #[test]

@@ -1,8 +1,9 @@
 //! `halfturn drive capture`: a drive learned by reading, and reads to try it by, in one file with the conditions of both.
 
-use super::validate::{Agreement, exchange_of};
+use super::validate::exchange_of;
 use crate::failure::{VerbFailure, print};
 use crate::progress::Profiling;
+use crate::report::Agreement;
 use crate::verb::outputs::{Inputs, OutputFile};
 use crate::verb::profile::{JournalFile, ProfileArgs, device};
 use block::{At, BadInput, Command, Device, Extent, Outcome, Place, Span, Tag, Verb};

@@ -1,7 +1,7 @@
 //! `halfturn drive validate`: a model's response times beside measured ones.
 
 use crate::failure::{VerbFailure, print};
-use crate::report::ValidationReport;
+use crate::report::{Agreement, ValidationReport};
 use crate::verb::outputs::{Inputs, OutputFile};
 use crate::verb::{OutputFormat, json, trace_format};
 use block::{At, BadInput, Op, Span, Time};
@@ -87,38 +87,6 @@ fn validate_capture(arguments: &Validate) -> Result<(), VerbFailure> {
         return Err(VerbFailure::Undone(BadInput::new(file, At::File, what, mend)));
     }
     Ok(())
-}
-
-/// How well a drive that was learned gives the times that were measured.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Agreement {
-    Good,
-    Fair,
-    Poor,
-}
-
-impl Agreement {
-    /// That of a demerit, in percent of the mean.
-    pub fn of(percent: f64) -> Agreement {
-        match percent {
-            percent if percent <= 10.0 => Agreement::Good,
-            percent if percent <= 30.0 => Agreement::Fair,
-            _ => Agreement::Poor,
-        }
-    }
-
-    /// As a capture has it.
-    pub fn word(self) -> &'static str {
-        match self {
-            Agreement::Good => "good",
-            Agreement::Fair => "fair",
-            Agreement::Poor => "poor",
-        }
-    }
-
-    fn parse(word: &str) -> Option<Agreement> {
-        [Agreement::Good, Agreement::Fair, Agreement::Poor].into_iter().find(|agreement| agreement.word() == word)
-    }
 }
 
 /// A trace, as it is replayed.

@@ -1,7 +1,7 @@
 //! `halfturn trace info`: what a trace asks of its devices.
 
 use crate::failure::{VerbFailure, print};
-use crate::report::{RecordedReport, TraceReport, recorded_picture};
+use crate::report::{RecordedReport, TraceReport, TraceSamples, recorded_picture};
 use crate::verb::outputs::Inputs;
 use crate::verb::trace::ReadingArgs;
 use crate::verb::window::PageArgs;
@@ -54,18 +54,26 @@ pub fn run(arguments: &Info) -> Result<(), VerbFailure> {
         }
         return print(&if arguments.format == OutputFormat::Json { json(&report) } else { report.text() });
     }
-    if page.is_wanted() {
+    if page.has_window() {
         let what = "is no recorded machine: there is no timeline of it";
-        let mend = "leave out --report; `halfturn simulate --report` shows what a drive makes of a trace";
+        let mend = "leave out --window; the figures are of the whole trace";
         return Err(BadInput::new(file.display().to_string(), At::File, what, mend).into());
     }
+    let written = page.output(&mut Inputs::of(trace::files(file)))?;
     let mut survey = TraceSurvey::new();
+    let mut samples = TraceSamples::new();
     let mut trace = reading.open(file)?;
     reading.read(&mut trace, file, |record, _| {
         survey.add(record);
+        if written.is_some() {
+            samples.add(record);
+        }
         Ok(())
     })?;
     let file = file.display().to_string();
     let report = TraceReport::new(&file, &trace, survey.finish(), reading.device());
+    if let Some(written) = written {
+        written.write_html(report.page(&samples))?;
+    }
     print(&if arguments.format == OutputFormat::Json { json(&report) } else { report.text() })
 }

@@ -54,6 +54,20 @@ fn a_job_alone_ends_with_its_size_and_a_device_is_all_of_the_drive() {
 }
 
 #[test]
+fn a_count_ends_a_job_and_clones_are_an_increment_apart() {
+    let run =
+        |text: &str| case(&format!("[/dev/sdb]\ndirect=1\nbs=4k\n{text}")).map(|case| case.experiment.run.requests);
+    assert_eq!([run("number_ios=7\n"), run("size=1m\nnumber_ios=7\n")], [Ok(Some(7)), Ok(Some(7))]);
+    assert_eq!(run("size=16k\nnumber_ios=7\n"), Ok(Some(4)), "its size ends it sooner");
+    let told = run("runtime=3\nnumber_ios=7\n").unwrap_err();
+    assert!(told.contains(":5: ") && told.contains("by a count and by a time"), "{told}");
+    let text = "[/dev/sdb]\ndirect=1\nruntime=3\nsize=1m\noffset=512k\noffset_increment=2m\nnumjobs=3\n";
+    let clones = case(text).unwrap();
+    let regions: Vec<_> = (0..3).map(|place| closed(&clones, place).4).collect();
+    assert_eq!(regions, [(1024, 3072), (5120, 7168), (9216, 11264)]);
+}
+
+#[test]
 fn one_name_is_one_file() {
     let text = "[global]\ndirect=1\nfilename=shared\nsize=1m\ntime_based\nruntime=3\nrw=randrw\nrwmixread=60\nnumjobs=2\n[a]\n[b]\nfilename=own\n";
     let case = case(text).unwrap();
