@@ -68,21 +68,21 @@ impl<P: Predictor> Board<P> {
         if command.verb == Verb::Flush && command.place == Place::Nowhere {
             return turns.bill_drain(bill.class, took);
         }
-        if several || issued < since {
-            return turns.bill_command(&bill, took, took);
-        }
-        turns.rest(issued.since(since));
         let belief = &self.belief;
         let transfer = belief.transfer(command.at, belief.spot(command.at));
-        let on_medium = bill.believed.map_or(Span::ZERO, |(travel, wait)| travel + wait) + transfer;
+        let way = bill.believed.map_or(Span::ZERO, |(travel, wait)| travel + wait);
+        if !several && issued >= since {
+            turns.rest(issued.since(since));
+        }
         // Whether the device has a buffer nobody tells; where it has none, writing it back takes no time, and puts that right.
         match command.verb {
-            Verb::Write { fua: false } => turns.bill_buffered(&bill, took, on_medium),
+            Verb::Write { fua: false } => turns.bill_buffered(&bill, took, command.at, (way, transfer)),
+            _ if several || issued < since => turns.bill_command(&bill, took, took),
             Verb::Read => {
                 let late = belief.completion_time().map_or(Span::ZERO, |expected| happened.since(expected));
                 turns.bill_late(&bill, (took, transfer), late);
             }
-            _ => turns.bill_late(&bill, (took, transfer), took.less(on_medium)),
+            _ => turns.bill_late(&bill, (took, transfer), took.less(way + transfer)),
         }
     }
 

@@ -8,11 +8,13 @@
 //! of a class that the policy orders also what many requests to choose from save. So a class has of its share nearly what it
 //! would have alone, and others wait for a slice at most (Wachs, Abd-El-Malek, Thereska, Ganger, *Argon*, FAST 2007).
 //!
-//! **Who writes pays before another's turn.** A drive takes writes into its buffer at once, and the arm's time for them would be
-//! the next one's loss. They are billed by belief when they are taken in; when the turn passes to another class of the rank, the
-//! drive is told to write them back first, and what that takes is billed in place of what was believed. A write that waits for
-//! room in the buffer pays off what is owed. What the drive writes back of few writes takes longer for each than of many: so who has
-//! writes in the buffer keeps the arm for slices four times as long.
+//! **Who writes pays before another's turn**: what a class has in the device's buffer is written back first (`turns/buffered.rs`). What a
+//! drive writes back of few writes takes longer for each than of many: so who has writes in the buffer keeps the arm for slices five
+//! times as long.
+//!
+//! **A turn is the device's, too.** Where the device takes several commands at once, those of a class whose turn goes on are given to it,
+//! and no others of its rank, even while all that the class has are in the device: who has one request outstanding would else lose
+//! its turn to those who have many, and then wait for all of theirs.
 //!
 //! **Who comes back at once is waited for.** One that asks for its next request when it has the last has nothing waiting at the
 //! moment in which the next turn is given, and would lose its turn each time (Iyer and Druschel, *Anticipatory scheduling*,
@@ -20,9 +22,11 @@
 //! takes half of that to come back, of late. A real client's next request is now and then much later than usual: to wait for
 //! no more than twice the usual time gave a reader at depth 1 a third of its share.
 
+mod buffered;
 mod entry;
 mod length;
 
+use self::buffered::BufferedWrites;
 use self::entry::TurnEntry;
 use self::length::Waiters;
 use crate::bills::{Bill, Cause};
@@ -32,7 +36,7 @@ use block::{Lbn, Span, Time};
 /// A slice is this part of the window.
 const SLICES: u64 = 20;
 /// How many times as long a slice is of a class that has writes in the device's buffer.
-const WRITING: u64 = 4;
+const WRITING: u64 = 5;
 /// The longest that a class is waited for, and how many times what it takes to come back that must be.
 const LONGEST_WAIT: Span = Span(2_000_000);
 const WAITS: u64 = 2;
@@ -123,11 +127,11 @@ pub(crate) struct Turns {
     /// The ranks that share out turns, the highest first.
     ranks: Vec<Rank>,
     classes: Vec<Class>,
-    /// By class, ns: what was billed for writes in the device's buffer, and what was billed too much.
-    debts: Vec<u64>,
-    credits: Vec<u64>,
-    /// The class whose writes the device is to write back before another has its turn.
+    /// By class: its writes in the device's buffer.
+    buffered: Vec<BufferedWrites>,
+    /// The class whose writes the device is to write back before another has its turn; and whether it does so now.
     drains: Option<u8>,
+    is_draining: bool,
     turn: Option<Turn>,
     /// The class whose blocks are wanted in any order, where it has a floor; whether any are; and whether it is its turn now. It has
     /// turns for its floor alone, by whatever share.
@@ -164,9 +168,9 @@ impl Turns {
             blank,
             ranks,
             classes,
-            debts: Vec::new(),
-            credits: Vec::new(),
+            buffered: Vec::new(),
             drains: None,
+            is_draining: false,
             turn,
             works: None,
             is_wanted: false,
@@ -200,8 +204,7 @@ impl Turns {
             self.classes.push(Class::default());
             self.kept.push(Span::ZERO);
             self.places.push(None);
-            self.debts.push(0);
-            self.credits.push(0);
+            self.buffered.push(BufferedWrites::default());
         }
     }
 
@@ -339,7 +342,7 @@ impl Turns {
             return None;
         }
         if let Some(class) = self.owes(top) {
-            self.drains = Some(class);
+            self.drains = Some(class).filter(|_| !self.is_draining);
             return None;
         }
         for at in top..self.ranks.len() {
@@ -356,7 +359,7 @@ impl Turns {
         let at = self.find_rank(turn.rank);
         let leaf = self.leaves[usize::from(turn.class)];
         let may = at.is_ok_and(|at| match self.ranks[at].waiting[usize::from(turn.class)] {
-            0 if !self.does_work(turn.rank, turn.class) => self.return_of(turn.class).is_some(),
+            0 if !self.does_work(turn.rank, turn.class) => self.is_still_there(turn.class),
             _ => self.ranks[at].shares.may(leaf, self.now),
         });
         turn.used < self.slice(turn) && may
@@ -368,7 +371,7 @@ impl Turns {
         if self.does_work(turn.rank, turn.class) {
             return self.rules.slice(turn.class).min(self.brief);
         }
-        let writes = self.debts[class] > 0 || self.credits[class] > 0;
+        let writes = self.buffered[class].is_any() || self.buffered[class].credit > 0;
         match (turn.owed, writes) {
             (true, false) => self.owed_slice(turn.class),
             (false, true) => self.rules.slice_of_writer(turn.class),
@@ -376,20 +379,9 @@ impl Turns {
         }
     }
 
-    /// The class whose turn is over, if writes of it are in the device's buffer and none of a higher rank waits.
-    fn owes(&self, top: usize) -> Option<u8> {
-        let turn = self.turn.filter(|turn| turn.rank >= self.ranks[top].rank)?;
-        let others = self.ranks[top]
-            .waiting
-            .iter()
-            .enumerate()
-            .any(|(class, waiting)| *waiting > 0 && class != usize::from(turn.class));
-        (others && self.debts[usize::from(turn.class)] > 0).then_some(turn.class)
-    }
-
-    /// The class whose writes are to be written back now, before another has its turn.
-    pub(crate) fn take_drain(&mut self) -> Option<u8> {
-        self.drains.take()
+    /// Whether a class that has nothing waiting keeps its turn: something of it is in the device, or it comes back soon.
+    fn is_still_there(&self, class: u8) -> bool {
+        self.classes[usize::from(class)].inside > 0 || self.return_of(class).is_some()
     }
 
     /// By when a class that has nothing waiting is believed to have come back; nothing where that is too long.
@@ -419,7 +411,8 @@ impl Turns {
         };
         let Ok(at) = self.find_rank(rank) else { return false };
         let leads = at < top || self.ranks[at].shares.would_lead(self.leaves[usize::from(class)], self.now);
-        let waits = leads && self.return_of(class).is_some();
+        let inside = at == top && self.classes[usize::from(class)].inside > 0;
+        let waits = leads && (inside || self.return_of(class).is_some());
         if waits {
             self.hold(class);
         }
@@ -476,7 +469,7 @@ impl Turns {
     /// for: alone, the class would not have had it.
     fn bill_way(&mut self, class: u8, span: Span, way: Span) {
         self.reach(class);
-        let credit = &mut self.credits[usize::from(class)];
+        let credit = &mut self.buffered[usize::from(class)].credit;
         let span = span.less(Span(std::mem::replace(credit, credit.saturating_sub(span.0))));
         let mut useful = span;
         if let Some(turn) = self.turn.as_mut().filter(|turn| turn.class == class) {
@@ -519,45 +512,6 @@ impl Turns {
                 self.bill(bill.class, took - back);
             }
         }
-    }
-
-    /// The device had nothing to do for so long: it may have written back.
-    pub(crate) fn rest(&mut self, span: Span) {
-        self.settle(span);
-    }
-
-    /// What is owed for buffered writes is paid by the device's time, up to so much; how much that is.
-    fn settle(&mut self, most: Span) -> Span {
-        let owed: Span = self.debts.iter().map(|debt| Span(*debt)).sum();
-        let paid = owed.min(most);
-        if paid > Span::ZERO {
-            for debt in &mut self.debts {
-                *debt -= (u128::from(*debt) * u128::from(paid.0) / u128::from(owed.0)) as u64;
-            }
-        }
-        paid
-    }
-
-    /// Bills a write that the device took into its buffer, and what it is believed to cost when it is written back: that is
-    /// then paid for.
-    pub(crate) fn bill_buffered(&mut self, bill: &Bill, took: Span, on_medium: Span) {
-        let own = took - self.settle(took);
-        self.bill(bill.class, own + on_medium);
-        self.debts[usize::from(bill.class)] += on_medium.0;
-    }
-
-    /// Bills a class for writing back what was buffered: nothing of that is owed any more.
-    pub(crate) fn bill_drain(&mut self, class: u8, took: Span) {
-        for (debt, credit) in self.debts.iter_mut().zip(&mut self.credits) {
-            *credit += std::mem::take(debt);
-        }
-        self.bill(class, took);
-    }
-
-    /// Bills a command that came back so much later than was believed: for as much as is owed, it waited for write-back.
-    pub(crate) fn bill_late(&mut self, bill: &Bill, (took, passes): (Span, Span), late: Span) {
-        let paid = self.settle(late.min(took));
-        self.bill_command(bill, took - paid, passes);
     }
 
     /// From now on a class may have this; where its volume has a claim, that one changes.

@@ -35,13 +35,21 @@ fn class(draw: &mut Draw, part: usize, writes: bool) -> Class {
     Class { share: draw.below(4) + 1, load }
 }
 
+/// A drive drawn: its model, how many commands it takes at once, and whether it buffers writes.
+fn drive(draw: &mut Draw) -> String {
+    let (model, takes) =
+        [("nl20", 32), ("exos-x16", 32), ("st318437lw", 1), ("atlas10k", 1), ("wd400bb", 1)][draw.below(5) as usize];
+    let queue = if draw.below(3) == 0 { takes } else { 1 };
+    format!("model = \"{model}\", queue = {queue}, write_buffer = {}", draw.below(3) > 0)
+}
+
 /// An experiment of these classes on a drive, for so many seconds.
 fn scene(drive: &str, policy: &str, classes: &[(usize, &Class)], seconds: u64, seed: u64) -> String {
     let shares: String = classes.iter().map(|(i, class)| format!("class.c{i}.share = {}\n", class.share)).collect();
     let loads: String =
         classes.iter().map(|(i, class)| format!("[[workload]]\nname = \"c{i}\"\n{}", class.load)).collect();
     format!(
-        "drive = {{ model = \"{drive}\" }}\n[scheduler]\npolicy = \"{policy}\"\n{shares}{loads}[run]\nwarmup = \"10s\"\n\
+        "drive = {{ {drive} }}\n[scheduler]\npolicy = \"{policy}\"\n{shares}{loads}[run]\nwarmup = \"10s\"\n\
          duration = \"{seconds}s\"\nseed = {seed}\n"
     )
 }
@@ -57,17 +65,17 @@ fn try_shares(writes: bool, count: u64) {
     let (mut worst, mut far) = (0.0_f64, 0);
     for seed in seeds(count) {
         let mut draw = Draw::new(seed, 23);
-        let drive = ["nl20", "st318437lw", "atlas10k"][draw.below(3) as usize];
+        let drive = format!("model = \"{}\"", ["nl20", "st318437lw", "atlas10k"][draw.below(3) as usize]);
         let policy = ["fcfs", "satf", "c-look"][draw.below(3) as usize];
         let classes: Vec<Class> = (0..draw.below(7) as usize + 2).map(|part| class(&mut draw, part, writes)).collect();
         let all: Vec<(usize, &Class)> = classes.iter().enumerate().collect();
         let sum: u64 = classes.iter().map(|class| class.share).sum();
         let least = classes.iter().map(|class| class.share).min().expect("there are two");
         // Ten rounds in which the least has a slice of 250 ms, and some more.
-        // Who writes into a buffer has slices four times as long.
-        let round = sum.div_ceil(4 * least) * if writes { 4 } else { 1 };
+        // Who writes into a buffer has slices five times as long.
+        let round = sum.div_ceil(4 * least) * if writes { 5 } else { 1 };
         let seconds = 10 * round + draw.below(10);
-        let text = scene(drive, policy, &all, seconds, seed);
+        let text = scene(&drive, policy, &all, seconds, seed);
         let run = once(&text);
         let longest = run.meter.commands().max_ms / 1e3 / seconds as f64;
         let rules = cases(&text).remove(0).experiment.scheduler.rules.shares.expect("shares");
@@ -111,35 +119,100 @@ fn rates(run: &Replication) -> Vec<f64> {
     run.meter.classes().map(|(_, class)| class.throughput_mb_s).collect()
 }
 
-/// The least that a class of a random pair gets beside the other, over its share of what it gets alone; and how many get less than
-/// nine tenths.
-fn least_r(writes: bool, count: u64) -> (f64, u32) {
-    let (mut least, mut below) = (f64::MAX, 0);
-    for seed in seeds(count) {
-        let mut draw = Draw::new(seed, 29);
-        let drive = ["nl20", "st318437lw"][draw.below(2) as usize];
-        let pair = [class(&mut draw, 0, writes), class(&mut draw, 5, writes)];
+/// What a pair of classes came to.
+#[derive(Default)]
+struct Pairs {
+    /// What each class gets beside the other over its share of what it gets alone, and what pair it is of, as far as that is below
+    /// nine tenths; and how far off its share of the arm one is at most, one command apart.
+    below: Vec<(f64, String)>,
+    least: f64,
+    off: f64,
+}
+
+impl Pairs {
+    fn new() -> Pairs {
+        Pairs { least: f64::MAX, ..Pairs::default() }
+    }
+
+    /// Plays a pair together and each of it alone, for so many seconds.
+    fn play(&mut self, (drive, policy): (&str, &str), pair: &[Class; 2], seconds: u64, seed: u64) {
         let sum = (pair[0].share + pair[1].share) as f64;
-        let both = once(&scene(drive, "satf", &[(0, &pair[0]), (1, &pair[1])], 40, seed));
+        let both = once(&scene(drive, policy, &[(0, &pair[0]), (1, &pair[1])], seconds, seed));
+        let (rates_of_both, parts) = (rates(&both), parts(&both, 2));
+        let command = both.meter.commands().max_ms / 1e3 / seconds as f64;
         for (i, class) in pair.iter().enumerate() {
-            let alone = rates(&once(&scene(drive, "satf", &[(i, class)], 40, seed)))[0];
-            let r = rates(&both)[i] / (class.share as f64 / sum * alone);
-            least = least.min(r);
+            let alone = rates(&once(&scene(drive, policy, &[(i, class)], seconds, seed)))[0];
+            let share = class.share as f64 / sum;
+            let r = rates_of_both[i] / (share * alone);
+            self.least = self.least.min(r);
+            self.off = self.off.max((parts[i] - share).abs() - command);
             if r < 0.9 {
-                below += 1;
-                println!(
-                    "HALFTURN_SEED={seed}: R = {r:.3} on {drive}, {} of {sum}: {} beside {}; {alone:.3} MB/s alone, {:.3?}, of the arm {:.3?}",
+                let told = format!(
+                    "HALFTURN_SEED={seed}: R = {r:.3} of {policy} on {drive}, {} of {sum}: {} beside {}; {alone:.3} MB/s alone, {:.3?}, of the arm {:.3?}",
                     class.share,
                     class.load.replace('\n', " "),
                     pair[1 - i].load.replace('\n', " "),
-                    rates(&both),
-                    parts(&both, 2),
+                    rates_of_both,
+                    parts,
                 );
+                self.below.push((r, told));
             }
         }
     }
-    println!("R-values are at least {least:.3}, {below} below 0.9");
-    (least, below)
+
+    /// Prints what is below nine tenths, the worst first.
+    fn print(&mut self) {
+        self.below.sort_by(|one, other| one.0.total_cmp(&other.0));
+        self.below.iter().for_each(|(_, told)| println!("{told}"));
+        println!(
+            "R-values are at least {:.3}, {} below 0.9; shares are kept to {:.2} points and one command",
+            self.least,
+            self.below.len(),
+            100.0 * self.off
+        );
+    }
+}
+
+/// The least that a class of a random pair gets beside the other, over its share of what it gets alone; and how many get less than
+/// nine tenths.
+fn least_r(writes: bool, count: u64) -> (f64, usize) {
+    let mut pairs = Pairs::new();
+    for seed in seeds(count) {
+        let mut draw = Draw::new(seed, 29);
+        let drive = ["model = \"nl20\"", "model = \"st318437lw\""][draw.below(2) as usize];
+        let pair = [class(&mut draw, 0, writes), class(&mut draw, 5, writes)];
+        pairs.play((drive, "satf"), &pair, 40, seed);
+    }
+    pairs.print();
+    (pairs.least, pairs.below.len())
+}
+
+/// Pairs of classes on drives of which the queue, the buffer and the policy are drawn, too.
+fn try_drives(count: u64) -> Pairs {
+    let mut pairs = Pairs::new();
+    for seed in seeds(count) {
+        let mut draw = Draw::new(seed, 31);
+        let drive = drive(&mut draw);
+        let policy = ["satf", "satf", "fcfs", "c-look"][draw.below(4) as usize];
+        let pair = [class(&mut draw, 0, true), class(&mut draw, 5, true)];
+        pairs.play((&drive, policy), &pair, 100, seed);
+    }
+    pairs.print();
+    pairs
+}
+
+#[test]
+fn on_drives_with_queues_and_buffers_classes_have_their_shares_and_what_these_are_worth() {
+    let pairs = try_drives(12);
+    assert!(pairs.least >= 0.9 && pairs.off <= 0.02, "{:.3} {:.4}", pairs.least, pairs.off);
+}
+
+/// One that is below 0.9 has requests beside another that hold on after its turn in the queue of the drive.
+#[test]
+#[ignore = "a minute"]
+fn of_a_hundred_pairs_on_such_drives_few_get_less_than_nine_tenths() {
+    let pairs = try_drives(100);
+    assert!(pairs.below.len() <= 4 && pairs.off <= 0.02, "{} {:.4}", pairs.below.len(), pairs.off);
 }
 
 #[test]
