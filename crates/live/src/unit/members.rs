@@ -50,6 +50,10 @@ struct Successor {
     path: String,
 }
 
+fn list_units(members: &mut [Member]) -> Vec<&mut dyn LiveDevice> {
+    members.iter_mut().map(|member| &mut *member.unit as &mut dyn LiveDevice).collect()
+}
+
 /// Several devices, of which each command names one by its tag.
 pub struct Members {
     geometry: Geometry,
@@ -142,9 +146,15 @@ impl Members {
     pub(crate) fn noting(self, notes: Option<ArrayNotes>) -> Members {
         let mut members = Members { notes, ..self };
         members.set_sum_keys();
-        // Both copies, wherever the last ones were.
+        if let Some(notes) = &mut members.notes {
+            notes.find_older(&mut list_units(&mut members.members));
+        }
+        // Both copies, one after the other.
         members.write_notes();
         members.notes.iter_mut().for_each(ArrayNotes::begin);
+        if members.refused.is_empty() {
+            members.notes.iter_mut().for_each(ArrayNotes::settle_service);
+        }
         members.write_notes();
         members.fill();
         members
@@ -153,8 +163,7 @@ impl Members {
     /// Writes down what is known of the array, on each disk that counts; whether any has it.
     fn write_notes(&mut self) -> bool {
         let Some(notes) = &mut self.notes else { return true };
-        let mut units: Vec<&mut dyn LiveDevice> =
-            self.members.iter_mut().map(|member| &mut *member.unit as &mut dyn LiveDevice).collect();
+        let mut units = list_units(&mut self.members);
         let counting = (0..self.geometry.disks()).filter(|disk| notes.counts(DiskId(*disk))).count();
         let refused = notes.write(&mut units);
         let any = refused.len() < counting;

@@ -10,11 +10,13 @@
 
 mod asker;
 mod disk;
+mod making;
 
 use super::assembly::read_label;
 use super::label::Superblock;
 use super::notes::write_copies;
 use super::regions::RegionBits;
+use super::resync::Resync;
 use super::{
     ArrayNotes, ArrayOrder, Former, JOURNAL, Lacking, MemberState, OpenedMember, RepairPace, ScrubOrder, create,
     inspect, regions, resync,
@@ -126,6 +128,22 @@ impl Outside {
         (0..count).map(disk).collect()
     }
 
+    /// The same, of which none fails.
+    fn boxed(&self) -> Vec<Box<dyn LiveDevice>> {
+        self.units(None).into_iter().flatten().collect()
+    }
+
+    /// There is power again: what was being stored is there in part, and so is what the caches had, where they lost it.
+    fn power_up(&self, loss: Loss) {
+        let mut power = self.power.borrow_mut();
+        power.tear_stores();
+        if loss == Loss::Power {
+            let places = self.places.borrow();
+            places.iter().flatten().for_each(|platter| platter.borrow_mut().cut(&mut power.draw));
+        }
+        (power.off, power.left) = (false, u64::MAX);
+    }
+
     /// Opens a disk full of rubbish.
     fn opener(&self) -> MemberOpener {
         let (power, places, sums) = (Rc::clone(&self.power), Rc::clone(&self.places), self.sums);
@@ -180,8 +198,7 @@ impl Scene {
     fn play(&self, writes: u64) -> bool {
         let (geometry, outside) = (self.geometry(), Outside::new(self));
         let power = &outside.power;
-        let boxed = |units: Vec<OpenedMember>| units.into_iter().flatten().collect::<Vec<_>>();
-        create(&mut boxed(outside.units(None)), geometry).expect("an array");
+        create(&mut outside.boxed(), geometry).expect("an array");
         let mut blocks: Vec<History> = vec![vec![(0, true)]; geometry.blocks() as usize];
         let (mut stamp, mut cut) = (0, false);
         let victim = outside.below(self.disks.into()) as usize;
@@ -204,8 +221,8 @@ impl Scene {
             let rebuilds = matches!(status.disks[victim], MemberState::Filling(_));
             let wanted = is_replaced && !rebuilds && (life == 0 || !held);
             let at = now + Span(outside.below(2500));
-            let known = ArrayNotes::new(&status);
-            let unit = Members::new(geometry, boxed(members));
+            let known = ArrayNotes::new(&status, 1 + self.seed * 3 + life as u64);
+            let unit = Members::new(geometry, members.into_iter().flatten().collect());
             let unit = unit.repairing([self.pace(), self.pace()], Some(outside.opener())).noting(known);
             let asker = Asker {
                 power: Rc::clone(power),
@@ -291,22 +308,13 @@ impl Scene {
     /// The power comes back: the array is found and made to agree, and holds what it must.
     fn restore(&self, outside: &Outside, blocks: &mut [History], loss: Loss) {
         let geometry = self.geometry();
-        {
-            let mut power = outside.power.borrow_mut();
-            power.tear_stores();
-            if loss == Loss::Power {
-                let places = outside.places.borrow();
-                places.iter().flatten().for_each(|platter| platter.borrow_mut().cut(&mut power.draw));
-            }
-            (power.off, power.left) = (false, u64::MAX);
-        }
+        outside.power_up(loss);
         outside.settle_places(&geometry);
         let mut members = outside.units(None);
         let status = inspect(&mut members, &geometry);
         assert_eq!(status.admit(&geometry, self.lacking()), Ok(()), "{}", status.text());
         let mut units: Vec<_> = members.into_iter().flatten().collect();
         resync(&mut units, geometry, &status).expect("it is made to agree");
-        units.iter_mut().for_each(|unit| unit.keep_sums().expect("kept"));
         let blank = &status.label.as_ref().expect("a label").blank;
         let held: Vec<u64> = status.disks.iter().map(MemberState::rows_held).collect();
         for region in blank.list() {
