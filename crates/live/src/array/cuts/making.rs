@@ -2,6 +2,10 @@
 //! it is the whole array, new or old, and agrees; and it can be made anew.
 
 use super::*;
+use crate::array::BEHIND;
+use crate::array::label::LATER;
+use crate::memory::Slice;
+use block::Extent;
 
 /// What the disks held before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,6 +39,14 @@ impl Scene {
         }
         if name.is_some() {
             self.forget_blank(outside);
+            for mut unit in outside.boxed() {
+                let label = read_label(&mut *unit).expect("a label");
+                let label = Superblock { events: 40, ..label };
+                LATER.into_iter().for_each(|at| {
+                    let bytes = Slice::holding(&label.to_bytes());
+                    unit.store(Extent::new(at, BEHIND as u32), &bytes).expect("written");
+                });
+            }
             let mut units = outside.boxed();
             let held = vec![u64::MAX; geometry.disks().into()];
             let mut resync = Resync { geometry, units: &mut units, held };
@@ -54,7 +66,7 @@ impl Scene {
         assert!(cut || made.is_ok(), "{made:?}");
         outside.power_up(Loss::Power);
         for lacking in [Lacking::Refused, Lacking::Allowed] {
-            let status = inspect(&mut outside.units(None), &geometry);
+            let status = inspect(&mut outside.units(&[]), &geometry);
             if status.admit(&geometry, lacking).is_err() {
                 assert!(cut, "{}", status.text());
                 continue;
@@ -70,7 +82,7 @@ impl Scene {
             (0..geometry.rows()).for_each(|at| (0..UNIT).for_each(|within| row.check(at, within, &mut blocks)));
         }
         let name = create(&mut outside.boxed(), geometry).expect("it is made anew");
-        let status = inspect(&mut outside.units(None), &geometry);
+        let status = inspect(&mut outside.units(&[]), &geometry);
         assert_eq!((status.admit(&geometry, Lacking::Refused), status.name), (Ok(()), Some(name)));
         cut
     }
