@@ -464,6 +464,7 @@ impl LiveDevice for Members {
             return false;
         }
         self.forget_waiting(disk);
+        self.upkeep.forget(disk);
         let member = &mut self.members[usize::from(disk.0)];
         (member.unit, member.known) = (unit, self.unknown);
         self.unknown += member.depth;
