@@ -245,8 +245,7 @@ impl Scene {
                 _ => true,
             };
             let replaced: Vec<usize> = victims.iter().filter(is_wanted).copied().collect();
-            let orders = self.list_orders(&replaced).into_iter();
-            let orders = orders.map(|order| (order, now + Span(outside.below(2500)))).collect();
+            let at = |order| (order, now + Span(outside.below(2500)));
             let known = ArrayNotes::new(&status, 1 + self.seed * 3 + life as u64);
             let unit = Members::new(geometry, members.into_iter().flatten().collect());
             let unit = unit.repairing([self.pace(), self.pace()], Some(outside.opener())).noting(known);
@@ -260,7 +259,7 @@ impl Scene {
                 finished: 0,
                 region: regions::blocks(&geometry, 0).1,
                 most: if self.seed % 11 < 4 { regions::blocks(&geometry, 1).1 } else { geometry.blocks() },
-                orders,
+                orders: self.list_orders(&replaced).into_iter().map(at).collect(),
                 stays: life == 2 && is_replaced || scrubs,
                 is_done: true,
             };
