@@ -1,7 +1,7 @@
 //! Which of the disks of an array belong to it, and may be trusted.
 
 use super::journal::FoundRecords;
-use super::label::{BEFORE, BEHIND, LABEL_BYTES, LATER, Noted, Superblock};
+use super::label::{BEFORE, BEHIND, CopyPlace, LABEL_BYTES, LATER, Noted, Superblock};
 use super::regions;
 use crate::memory::Slice;
 use crate::unit::LiveDevice;
@@ -48,6 +48,8 @@ pub enum MemberState {
     Foreign(String),
     /// It is another disk of this array, or a copy of one: which.
     Misplaced(u16),
+    /// It is of a copy of the array, and one of the two was served since without the other.
+    Copied,
     /// The array it is of has another layout.
     Unlike(String),
 }
@@ -85,6 +87,7 @@ impl MemberState {
             Self::Unlabelled => "no superblock",
             Self::Foreign(_) => "foreign",
             Self::Misplaced(_) => "misplaced",
+            Self::Copied => "of a copy",
             Self::Unlike(_) => "unlike layout",
         }
     }
@@ -110,6 +113,10 @@ impl MemberState {
             Self::Misplaced(index) => (
                 format!("what stands as disk {disk} is disk {index} of the array, or a copy of it"),
                 "name the disks in the order in which the array was made",
+            ),
+            Self::Copied => (
+                format!("disk {disk} is of a copy of the array that was served by itself"),
+                "name the disks of one of the two: what they hold is not the same any more",
             ),
             Self::Unlike(layout) => {
                 (format!("disk {disk} is of an array of another layout: {layout}"), "give [array] as it was made")
@@ -140,18 +147,30 @@ pub struct ArrayStatus {
 /// What each disk of an array says of it: a label, none, or why the disk cannot be had.
 pub(super) type Said = Result<Option<Superblock>, String>;
 
+/// Reads what is a superblock on a disk from this block on, if it is whole.
+fn read_copy(unit: &mut dyn LiveDevice, at: u64) -> Option<Superblock> {
+    let memory = Slice::new(LABEL_BYTES);
+    let read = unit.bytes() / BLOCK_BYTES >= BEHIND && unit.peek(Extent::new(at, BEHIND as u32), &memory);
+    Superblock::from_bytes(&memory.to_vec()).filter(|_| read)
+}
+
+/// The copy behind the data of a disk.
+fn read_behind(unit: &mut dyn LiveDevice) -> Option<Superblock> {
+    let last = (unit.bytes() / BLOCK_BYTES).checked_sub(BEHIND).filter(|last| *last >= BEFORE)?;
+    read_copy(unit, last)
+}
+
 /// Reads the superblock of a disk: the newest of those that are whole.
 pub(super) fn read_label(unit: &mut dyn LiveDevice) -> Option<Superblock> {
-    let blocks = unit.bytes() / BLOCK_BYTES;
-    let places = [0].into_iter().chain(LATER).chain(blocks.checked_sub(BEHIND).filter(|last| *last >= BEFORE));
-    let read = |at: u64| {
-        let memory = Slice::new(LABEL_BYTES);
-        let read = blocks >= BEHIND && unit.peek(Extent::new(at, BEHIND as u32), &memory);
-        let mut bytes = vec![0; LABEL_BYTES];
-        memory.buffer.get(0, &mut bytes);
-        Superblock::from_bytes(&bytes).filter(|_| read)
-    };
-    places.filter_map(read).max_by_key(|label| (label.events, label.sequence))
+    let before: Vec<_> = [0].into_iter().chain(LATER).filter_map(|at| read_copy(unit, at)).collect();
+    before.into_iter().chain(read_behind(unit)).max_by_key(Superblock::age)
+}
+
+/// Which copy of a disk's superblock is the older one, or none.
+pub(super) fn find_older_copy(unit: &mut dyn LiveDevice) -> CopyPlace {
+    let (before, behind) = (read_copy(unit, 0), read_behind(unit));
+    let is_newer = before.map(|label| label.age()) > behind.map(|label| label.age());
+    if is_newer { CopyPlace::BehindData } else { CopyPlace::BeforeData }
 }
 
 /// The label that tells most of the array: of the one that most disks are of, of several such the first, the newest.
@@ -161,7 +180,7 @@ fn choose(said: &[Said]) -> Option<Superblock> {
     let most = labels.iter().map(|label| votes(label)).max()?;
     let array = labels.iter().find(|label| votes(label) == most)?.array;
     let of_it = labels.into_iter().filter(|label| label.array == array);
-    of_it.max_by_key(|label| (label.events, label.sequence)).cloned()
+    of_it.max_by_key(|label| label.age()).cloned()
 }
 
 /// Judges what the disks of an array say, which is to have this layout.
@@ -188,6 +207,8 @@ pub(super) fn judge(said: &[Said], wanted: &Geometry) -> ArrayStatus {
             MemberState::GivenUp
         } else if label.events + 1 < newest.events {
             MemberState::Stale
+        } else if !newest.shares_past(label) {
+            MemberState::Copied
         } else if newest.disks.get(disk) == Some(&Noted::Filling) {
             MemberState::Filling(label.filled.min(label.rows))
         } else {
@@ -310,6 +331,8 @@ mod tests {
             blank: RegionBits::default(),
             journal: 0,
             sums: false,
+            service: 6,
+            former_service: 6,
         };
         (0..3).map(|index| Ok(Some(label(index)))).collect()
     }
@@ -400,6 +423,40 @@ mod tests {
     }
 
     #[test]
+    fn a_disk_of_a_copy_that_was_served_by_itself_is_not_had_for_the_one_it_is_a_copy_of() {
+        let admits = |status: &ArrayStatus| {
+            [Lacking::Refused, Lacking::Allowed].map(|lacking| status.admit(&wanted(), lacking).is_ok())
+        };
+        let serve = |label: &mut Superblock, service: u64, sequence: u64| {
+            (label.service, label.former_service, label.sequence) = (service, service, sequence);
+        };
+        // The copy stayed as it was, or it alone was served, or both were, one of them more often.
+        for (ours, its) in [((8, 9), (6, 1)), ((6, 1), (7, 9)), ((8, 9), (7, 9)), ((8, 9), (7, 20)), ((8, 20), (7, 9))]
+        {
+            let status = judge_changed(|all| {
+                (0..3).for_each(|disk| serve(label(all, disk), ours.0, ours.1));
+                serve(label(all, 1), its.0, its.1);
+            });
+            assert!(status.disks.contains(&MemberState::Copied), "{}", status.text());
+            assert_eq!(admits(&status), [false; 2], "{}", status.text());
+        }
+        // A service was stopped while it told the disks of itself, before or after some were told that all knew.
+        for told in 0..8 {
+            let stopped = judge_changed(|all| {
+                for disk in (0..3).filter(|disk| told >> disk & 1 == 1) {
+                    (label(all, disk).service, label(all, disk).sequence) = (8, 2);
+                }
+            });
+            assert_eq!(admits(&stopped), [true; 2], "{}", stopped.text());
+            let settled = judge_changed(|all| {
+                (0..3).for_each(|disk| label(all, disk).service = 8);
+                (0..3).filter(|disk| told >> disk & 1 == 1).for_each(|disk| serve(label(all, disk), 8, 3));
+            });
+            assert_eq!(admits(&settled), [true; 2], "{}", settled.text());
+        }
+    }
+
+    #[test]
     fn of_disks_in_another_order_none_is_taken_and_of_too_few_none_either() {
         let swapped = judge_changed(|all| all.swap(0, 2));
         assert_eq!(swapped.disks, [MemberState::Misplaced(2), MemberState::Sound, MemberState::Misplaced(0)]);
@@ -434,11 +491,13 @@ mod tests {
         let all = judge_changed(know);
         assert_eq!((all.written, all.bytes), (7 * row, 10 * row));
         // The power went while the first write of region 1 was noted.
-        let one = judge_changed(|all| {
-            know(all);
-            label(all, 2).blank.remove(1);
-        });
-        assert_eq!(one.written, 8 * row);
+        for told in 0..3 {
+            let one = judge_changed(|all| {
+                know(all);
+                label(all, told).blank.remove(1);
+            });
+            assert_eq!(one.written, 8 * row, "disk {told} alone was told");
+        }
         // One that was away does not know what was written since, nor what was given up.
         for stale in [0, 2] {
             let past = judge_changed(|all| {

@@ -29,8 +29,17 @@ const HEAD: usize = 80;
 const MARKS: usize = HEAD + MOST_DISKS as usize;
 const NAMES: usize = MARKS + REGION_BYTES;
 const BLANKS: usize = NAMES + 8 * MOST_DISKS as usize;
-/// Where the number of the first record of the journal that counts.
+/// Where the number of the first record of the journal that counts; and, behind a byte of whether there are checksums, of which service
+/// this is, and of which it may be.
 const JOURNAL: usize = BLANKS + REGION_BYTES;
+const SERVICE: usize = JOURNAL + 9;
+
+/// Which of the two copies of a superblock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CopyPlace {
+    BeforeData,
+    BehindData,
+}
 
 /// What became of a disk, as the others have it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +80,10 @@ pub(super) struct Superblock {
     pub(super) journal: u64,
     /// Whether its disks know checksums of their blocks.
     pub(super) sums: bool,
+    /// The number that was drawn when the array was last begun to be served, and the one that a disk may still have which was not told
+    /// of that; 0 before.
+    pub(super) service: u64,
+    pub(super) former_service: u64,
 }
 
 impl Superblock {
@@ -101,6 +114,7 @@ impl Superblock {
         bytes.extend_from_slice(self.blank.bytes());
         bytes.extend_from_slice(&self.journal.to_le_bytes());
         bytes.push(self.sums.into());
+        [self.service, self.former_service].iter().for_each(|number| bytes.extend_from_slice(&number.to_le_bytes()));
         bytes.resize(LABEL_BYTES, 0);
         let sum = crc32c(&bytes);
         bytes[8..12].copy_from_slice(&sum.to_le_bytes());
@@ -146,7 +160,20 @@ impl Superblock {
             blank: RegionBits::from_bytes(bytes.get(BLANKS..JOURNAL)?)?,
             journal: large(JOURNAL)?,
             sums: bytes[JOURNAL + 8] == 1,
+            service: large(SERVICE)?,
+            former_service: large(SERVICE + 8)?,
         })
+    }
+
+    /// What is greater the later it was written, of one array.
+    pub(super) fn age(&self) -> (u64, u64) {
+        (self.events, self.sequence)
+    }
+
+    /// Whether another superblock of this array, which is no newer, is of the same past: of a copy of the array that was served by itself it
+    /// is not.
+    pub(super) fn shares_past(&self, other: &Superblock) -> bool {
+        [self.service, self.former_service].contains(&other.service)
     }
 
     /// Whose the checksums of the disk of this name are.
@@ -189,15 +216,18 @@ mod tests {
             blank,
             journal: 1 << 50,
             sums: true,
+            service: u64::MAX - 1,
+            former_service: 1 << 63,
         }
     }
 
     #[test]
     fn an_array_of_the_version_before_is_read_as_all_written() {
         // What stands behind the names was zeros there.
-        let mut bytes = Superblock { blank: RegionBits::default(), journal: 0, sums: false, ..label() }.to_bytes();
+        let before = Superblock { blank: RegionBits::default(), journal: 0, sums: false, service: 0, ..label() };
+        let mut bytes = Superblock { former_service: 0, ..before }.to_bytes();
         assert!(bytes[NAMES + 8 * 3..].iter().all(|byte| *byte == 0));
-        assert!(bytes.len() == LABEL_BYTES && JOURNAL + 9 <= LABEL_BYTES);
+        assert!(bytes.len() == LABEL_BYTES && SERVICE + 16 <= LABEL_BYTES);
         let read = Superblock::from_bytes(&bytes).expect("a label");
         assert_eq!((read.blank.count(), read.dirty.count(), read.journal), (0, 3, 0));
         bytes[BLANKS] ^= 1;

@@ -94,7 +94,9 @@ pub(crate) fn resync(units: &mut [Box<dyn LiveDevice>], geometry: Geometry, stat
         mended += resync.row(row)?;
     }
     if status.dirty > 0 {
-        // What a service that was killed had not flushed is still to be lost.
+        // From now on nothing is marked: the checksums on the disks are of what they hold, and what a service that was killed had not
+        // flushed is on the media.
+        resync.units.iter_mut().try_for_each(|unit| unit.keep_sums())?;
         resync.sync()?;
     }
     Ok(mended)
@@ -181,6 +183,8 @@ pub(crate) fn create(members: &mut [Box<dyn LiveDevice>], geometry: Geometry) ->
         blank: blank.clone(),
         journal: 0,
         sums,
+        service: 0,
+        former_service: 0,
     };
     let key = label(0, &RegionBits::default()).sum_key(0);
     members.iter_mut().for_each(|unit| unit.set_sum_key(key));

@@ -1,7 +1,8 @@
 //! What the disks of an array are told while it is served: which of them count, and which regions are written.
 
+use super::assembly::find_older_copy;
 use super::journal::LiveRecords;
-use super::label::{BEHIND, LABEL_BYTES, LATER, Noted, Superblock};
+use super::label::{BEHIND, CopyPlace, LABEL_BYTES, LATER, Noted, Superblock};
 use super::regions::{self, RegionBits};
 use super::{ArrayStatus, MemberState};
 use crate::memory::Slice;
@@ -14,13 +15,6 @@ use std::io;
 
 /// Regions that are made zeros at once.
 const DISCARDED_AT_ONCE: usize = 64;
-
-/// Which of the two copies of a superblock.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum CopyPlace {
-    BeforeData,
-    BehindData,
-}
 
 /// Writes a superblock to its place on a disk, before the data or behind it.
 fn write_copy(unit: &mut dyn LiveDevice, bytes: &[u8], at: CopyPlace) -> io::Result<()> {
@@ -58,8 +52,8 @@ pub(crate) struct ArrayNotes {
 }
 
 impl ArrayNotes {
-    /// Of an array that was found so: what is lacking is given up from now on, and copies and parities agree.
-    pub(crate) fn new(status: &ArrayStatus) -> Option<ArrayNotes> {
+    /// Of an array that was found so, for a service of this number: what is lacking is given up from now on, and copies and parities agree.
+    pub(crate) fn new(status: &ArrayStatus, service: u64) -> Option<ArrayNotes> {
         let mut label = status.label.clone()?;
         let noted = |state: &MemberState| match state {
             MemberState::Sound => Noted::Sound,
@@ -69,6 +63,9 @@ impl ArrayNotes {
         let disks: Vec<Noted> = status.disks.iter().map(noted).collect();
         let news = label.disks != disks;
         label.disks = disks;
+        if label.former_service == label.service {
+            label.service = service;
+        }
         label.dirty = RegionBits::default();
         let filled = status.disks.iter().map(MemberState::rows_held).collect();
         let next = vec![CopyPlace::BeforeData; label.disks.len()];
@@ -83,6 +80,11 @@ impl ArrayNotes {
     /// power goes, never two.
     pub(crate) fn begin(&mut self) {
         self.label.events += u64::from(std::mem::take(&mut self.news));
+    }
+
+    /// All that count were told of this service. One that is stopped before this has told some; the next goes on with its number.
+    pub(crate) fn settle_service(&mut self) {
+        self.label.former_service = self.label.service;
     }
 
     fn find_note(&self, disk: DiskId) -> Option<Noted> {
@@ -106,6 +108,11 @@ impl ArrayNotes {
         let at = usize::from(disk.0);
         let filled = if self.find_note(disk) == Some(Noted::Filling) { self.filled[at] } else { 0 };
         Superblock { index: disk.0, own_name: self.label.names[at], filled, ..self.label.clone() }
+    }
+
+    /// Of each disk the older copy is written next: where that is cut off, the newer one is there.
+    pub(crate) fn find_older(&mut self, units: &mut [&mut dyn LiveDevice]) {
+        self.next = units.iter_mut().map(|unit| find_older_copy(&mut **unit)).collect();
     }
 
     /// Writes down what is known, on each disk that counts; on which it cannot be.
@@ -151,12 +158,14 @@ impl ArrayNotes {
         })
     }
 
-    /// A disk counts no more.
-    pub(crate) fn give_up(&mut self, disk: DiskId) {
-        if let Some(noted) = self.label.disks.get_mut(usize::from(disk.0)) {
-            *noted = Noted::GivenUp;
+    /// Disks count no more: one event, so that none that is told late is two behind.
+    pub(crate) fn give_up(&mut self, disks: &[DiskId]) {
+        for disk in disks {
+            self.label.disks.iter_mut().skip(disk.0.into()).take(1).for_each(|noted| *noted = Noted::GivenUp);
+        }
+        if !disks.is_empty() {
             self.label.events += 1;
-            // No row is being written now; and what the newest record told may have been on this disk.
+            // No row is being written now; and what the newest record told may have been on these disks.
             self.label.journal = self.records.next;
         }
     }

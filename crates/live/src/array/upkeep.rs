@@ -200,9 +200,9 @@ impl Upkeep {
         self.pass += 1;
     }
 
-    /// A disk is to be filled, of which so many rows are, and these besides; a scrub begins anew after it.
-    pub(crate) fn begin_rebuild(&mut self, disk: DiskId, filled: u64, over: &[Range<u64>]) {
-        self.forget(disk);
+    /// Disks are to be filled, of which so many rows are, and these besides; a scrub begins anew after it. What was filled of others, and
+    /// only is to be flushed, stays so.
+    pub(crate) fn begin_rebuild(&mut self, filled: u64, over: &[Range<u64>]) {
         self.scrub_wanted |= self.aim() == Some(RepairAim::Scrub);
         self.begin(RepairAim::Rebuild, filled, over);
     }

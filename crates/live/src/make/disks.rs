@@ -193,7 +193,13 @@ pub fn devices(experiment: &Experiment, how: Use, seed: u64) -> Result<Made, Bad
             }
         }
     }
-    let known = status.as_ref().and_then(ArrayNotes::new);
+    let known = match &status {
+        None => None,
+        Some(status) => {
+            let drawn = array::draw_name().map_err(|error| bad(error.to_string(), "see to /dev/urandom".into()))?;
+            ArrayNotes::new(status, u64::from_le_bytes(drawn))
+        }
+    };
     let members = Members::new(geometry, units);
     let unit = members.repairing(paces(experiment), Some(opener(experiment, array, seed))).noting(known);
     Ok(Made { unit: Box::new(unit), rotational, rates: Rates::default(), notes })

@@ -28,6 +28,7 @@ use std::rc::Rc;
 use marks::{Noting, WaitingWrite};
 
 mod blank;
+mod leaving;
 mod marks;
 mod sums;
 
@@ -48,6 +49,10 @@ struct Successor {
     unit: Box<dyn LiveDevice>,
     name: u64,
     path: String,
+}
+
+fn list_units(members: &mut [Member]) -> Vec<&mut dyn LiveDevice> {
+    members.iter_mut().map(|member| &mut *member.unit as &mut dyn LiveDevice).collect()
 }
 
 /// Several devices, of which each command names one by its tag.
@@ -142,9 +147,15 @@ impl Members {
     pub(crate) fn noting(self, notes: Option<ArrayNotes>) -> Members {
         let mut members = Members { notes, ..self };
         members.set_sum_keys();
-        // Both copies, wherever the last ones were.
+        if let Some(notes) = &mut members.notes {
+            notes.find_older(&mut list_units(&mut members.members));
+        }
+        // Both copies, one after the other.
         members.write_notes();
         members.notes.iter_mut().for_each(ArrayNotes::begin);
+        if members.refused.is_empty() {
+            members.notes.iter_mut().for_each(ArrayNotes::settle_service);
+        }
         members.write_notes();
         members.fill();
         members
@@ -153,8 +164,7 @@ impl Members {
     /// Writes down what is known of the array, on each disk that counts; whether any has it.
     fn write_notes(&mut self) -> bool {
         let Some(notes) = &mut self.notes else { return true };
-        let mut units: Vec<&mut dyn LiveDevice> =
-            self.members.iter_mut().map(|member| &mut *member.unit as &mut dyn LiveDevice).collect();
+        let mut units = list_units(&mut self.members);
         let counting = (0..self.geometry.disks()).filter(|disk| notes.counts(DiskId(*disk))).count();
         let refused = notes.write(&mut units);
         let any = refused.len() < counting;
@@ -222,16 +232,6 @@ impl Members {
             eprintln!("disk {} is rebuilt", disk.0);
         }
         self.stop_filling();
-    }
-
-    /// Has on the media what was written of rows, before it is noted that one of their disks is missing: no record tells of it.
-    fn sync_rows(&mut self) {
-        let lacking = self.lacking();
-        for (disk, member) in (0..).map(DiskId).zip(&mut self.members) {
-            if self.geometry.has_parity() && !lacking.contains(&disk) && member.unit.sync().is_err() {
-                self.refused.push_back(disk);
-            }
-        }
     }
 
     /// So many rows of what is being filled are on its medium.
@@ -376,14 +376,7 @@ impl LiveDevice for Members {
         self.leaving.retain(|leaving| *leaving != disk);
         self.upkeep.forget(disk);
         self.drop_waiting(disk);
-        self.sync_rows();
-        let known = match self.notes.as_mut().filter(|notes| notes.counts(disk)) {
-            None => true,
-            Some(notes) => {
-                notes.give_up(disk);
-                self.write_notes()
-            }
-        };
+        let known = self.note_given_up(disk);
         self.stop_filling();
         let replaced = self.successors.iter().any(|(other, _)| *other == disk);
         if !replaced
@@ -455,6 +448,7 @@ impl LiveDevice for Members {
             return false;
         }
         self.forget_waiting(disk);
+        self.upkeep.forget(disk);
         let member = &mut self.members[usize::from(disk.0)];
         (member.unit, member.known) = (unit, self.unknown);
         self.unknown += member.depth;

@@ -227,6 +227,30 @@ fn disks_without_superblocks_in_another_order_or_of_the_past_are_refused() {
     assert!(status(&degraded).1.is_some_and(|why| why.contains("2 of 4 disks are lacking")), "both of a pair are gone");
 }
 
+#[test]
+fn disks_of_an_array_and_of_a_copy_that_was_served_by_itself_are_not_mixed() {
+    let (files, image) = (Disks::new(4), Disks::new(4));
+    let path = |of: &Disks, disk: u64| of.folder.join(format!("{disk}"));
+    let texts = [&files, &image].map(|disks| disks.text(&format!("{MIRRORED}\ndegraded = true"), ""));
+    create(&texts[0]);
+    Running::new(&texts[0], 1.0).stop();
+    (0..4).for_each(|disk| assert!(std::fs::copy(path(&files, disk), path(&image, disk)).is_ok()));
+    assert_eq!(status(&texts[1]), (vec!["sound"; 4], None), "a copy alone is as good");
+    let mix = |wanted: &str| {
+        let ours = std::fs::read(path(&files, 1)).expect("a disk");
+        std::fs::copy(path(&image, 1), path(&files, 1)).expect("copied");
+        let (states, why) = status(&texts[0]);
+        std::fs::write(path(&files, 1), ours).expect("a disk");
+        assert!(states.contains(&"of a copy"), "{wanted}: {states:?}");
+        assert!(why.is_some_and(|why| why.contains("is of a copy of the array that was served by itself")), "{wanted}");
+    };
+    Running::new(&texts[0], 1.0).stop();
+    mix("the copy is as it was");
+    Running::new(&texts[1], 1.0).stop();
+    mix("both were served");
+    assert_eq!(status(&texts[0]), (vec!["sound"; 4], None));
+}
+
 /// What disks held at some instant while they were served, as after a kill: regions that were written are made to agree.
 #[test]
 fn what_was_not_ended_well_is_had_again_and_any_disk_may_then_fail() {

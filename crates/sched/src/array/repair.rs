@@ -59,13 +59,10 @@ impl<P: Predictor> Array<P> {
         let there = disks.into_iter().filter(|disk| !self.lacks(it, *disk));
         let there: Vec<(u16, DiskId)> = match self.geometry.has_parity() {
             true => there.map(|disk| (self.geometry.slot(it.row, disk), disk)).collect(),
+            // One copy is as good as another.
             false => (0..).zip(there).collect(),
         };
-        let read: Slots = match self.geometry.has_parity() {
-            true => there.iter().map(|(slot, _)| bit(*slot)).sum(),
-            // One copy is as good as another.
-            false => bit(0),
-        };
+        let read: Slots = there.iter().filter(|(slot, _)| *slot < MOST_COMPARED).map(|(slot, _)| bit(*slot)).sum();
         if let Some(update) = self.updates.get_mut(id) {
             (update.stage, update.broken, update.read) = (UpdateStage::Reading, false, read);
         }
@@ -78,12 +75,13 @@ impl<P: Predictor> Array<P> {
     /// All there is was read: what is missing is summed, or taken from a copy, and written.
     pub(super) fn write_repaired(&mut self, id: u32, it: &Update, column: u16, out: &mut Vec<Action>) {
         let disks = self.alike(it.row, column);
-        let disks_lack = disks.iter().any(|disk| self.lacks(it, *disk));
+        // What was missing when it began may have been filled since; what was not read cannot be compared.
+        let is_read = it.read.count_ones() as usize == disks.len().min(MOST_COMPARED.into());
+        let is_whole = is_read && !disks.iter().any(|disk| self.lacks(it, *disk));
         let to: Vec<DiskId> =
             disks.into_iter().filter(|disk| self.lacks(it, *disk) && self.standings.works(*disk)).collect();
         if to.is_empty() {
-            let all = !disks_lack;
-            return if self.plan.comparing && all { self.compare(id, it, out) } else { self.close(id, out) };
+            return if self.plan.comparing && is_whole { self.compare(id, it, out) } else { self.close(id, out) };
         }
         if let Some(update) = self.updates.get_mut(id) {
             update.replacements = self.standings.replacements();

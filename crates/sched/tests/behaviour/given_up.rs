@@ -2,7 +2,7 @@
 
 use block::errno::{EIO, EOPNOTSUPP};
 use block::{Caps, Command, Discarded, DiskId, Ending, Extent, Op, Outcome, Qos, Request, RequestId, Tag, Time, Verb};
-use sched::array::{Array, ArrayPlan, Geometry, Level};
+use sched::array::{Array, ArrayPlan, Geometry, JournalArea, Level};
 use sched::plan::Rules;
 use sched::policy::{self, Beside};
 use sched::predict::Distance;
@@ -16,12 +16,16 @@ struct Told {
 
 impl Told {
     fn new(level: Level, disks: u16) -> Told {
+        Told::with(level, disks, None)
+    }
+
+    fn with(level: Level, disks: u16, journal: Option<JournalArea>) -> Told {
         let caps = Caps { blocks: 64, depth: 8, seek: false };
         let policy = || policy::usual("fcfs").make(&Beside::default());
         let core = || Core::new(caps, u32::MAX, Distance::default(), Rules::default(), Box::new(policy));
         let geometry = Geometry::new(level, disks, 8, 64).expect("a geometry");
         let cores = (0..disks).map(|_| core()).collect();
-        let plan = ArrayPlan { comparing: true, ..ArrayPlan::default() };
+        let plan = ArrayPlan { comparing: true, journal, ..ArrayPlan::default() };
         Told { array: Array::new(geometry, plan, Rules::default(), 8, cores), out: Vec::new() }
     }
 
@@ -75,8 +79,15 @@ fn finish(id: u32, how: Ending) -> Action {
 /// Whoever writes down which disks count has to do so before anybody is told that something is written.
 #[test]
 fn that_a_disk_is_given_up_is_said_before_what_rests_on_the_others() {
-    for (level, disks) in [(MIRRORED, 2), (Level::Parity, 3), (Level::DoubleParity, 4)] {
-        let mut it = Told::new(level, disks);
+    let journal = Some(JournalArea { first: 64, blocks: 8 });
+    for (level, disks, journal) in [
+        (MIRRORED, 2, None),
+        (Level::Parity, 3, None),
+        (Level::DoubleParity, 4, None),
+        (Level::Parity, 3, journal),
+        (Level::DoubleParity, 4, journal),
+    ] {
+        let mut it = Told::with(level, disks, journal);
         it.asks(0, WRITE, Extent::new(0, 8));
         let told = it.completes(&[0]);
         assert_eq!(told, [Action::GiveUp(DiskId(0)), finish(0, Ending::Finished)], "{level:?}");
@@ -206,5 +217,24 @@ fn a_disk_holds_from_the_beginning_what_was_never_written_unless_it_is_being_wri
         assert!(!told.contains(&Action::Complete(disk)), "{level:?}: {told:?}");
         it.hears(holds(8, 8));
         assert_eq!(it.completes(&[]), [Action::Complete(disk)], "{level:?}");
+    }
+}
+
+/// Of what was missing nothing was read: to compare that would put rubbish in the parity.
+#[test]
+fn a_row_that_was_filled_while_the_rest_of_it_was_read_is_not_compared() {
+    for (level, disks) in [(Level::Mirrored { copies: 3 }, 3), (Level::Parity, 3), (Level::DoubleParity, 4)] {
+        let mut it = Told::new(level, disks);
+        let disk = DiskId(1);
+        it.hears(Input::Disk(disk, Health::Filled(0)));
+        it.hears(Input::Disk(disk, Health::Holds(Extent::new(8, 56))));
+        let columns = if level.parities() > 0 { 2 } else { 1 };
+        it.asks(0, Op::Repair, Extent::new(8 * columns, 8));
+        let reads = std::mem::take(&mut it.out);
+        assert_eq!(reads.len(), usize::from(disks) - 1, "{level:?}: {reads:?}");
+        it.asks(1, Op::Repair, Extent::new(0, 8));
+        assert_eq!(it.completes(&[]), [Action::Complete(disk), finish(1, Ending::Finished)], "{level:?}");
+        it.out = reads;
+        assert_eq!(it.completes(&[]), [finish(0, Ending::Finished)], "{level:?}");
     }
 }

@@ -35,8 +35,10 @@ pub(super) struct Asker {
     pub(super) finished: u32,
     /// Blocks of the array that are one region.
     pub(super) region: u64,
+    /// Blocks of the array of which it asks for any.
+    pub(super) most: u64,
     /// What the array is to be told, and when.
-    pub(super) order: Option<(ArrayOrder, Time)>,
+    pub(super) orders: Vec<(ArrayOrder, Time)>,
     /// Whether it stays until that is done, and whether it is.
     pub(super) stays: bool,
     pub(super) is_done: bool,
@@ -51,15 +53,21 @@ pub(super) fn content(stamp: u64) -> Held {
 }
 
 impl Asker {
+    /// Whether it asks for more. The last is a flush, of all that was asked before.
+    fn may_ask(&self) -> bool {
+        self.left > 1 || self.left == 1 && self.asked.iter().all(Option::is_none)
+    }
+
     fn submission(&mut self) -> Option<Request> {
-        let slot = self.asked.iter().position(Option::is_none).filter(|_| self.left > 0)?;
+        let slot = self.asked.iter().position(Option::is_none).filter(|_| self.may_ask())?;
         self.left -= 1;
         self.stamp = (self.stamp & !ZEROS) + 1;
         let mut power = self.power.borrow_mut();
-        let count = self.blocks.len() as u64;
+        let count = self.most;
         let length = 1 + power.draw.below(10);
         let at = Extent::new(power.draw.below(count - length + 1), length as u32);
         let (op, at) = match power.draw.below(10) {
+            _ if self.left == 0 => (Op::Flush, Extent::default()),
             0 => (Op::Flush, Extent::default()),
             1 | 2 => (Op::Read, at),
             // A region, or parts of two.
@@ -107,8 +115,8 @@ impl Asker {
 
 impl RequestSource for Asker {
     fn due(&self, _: u32) -> Option<Time> {
-        let asks = (self.left > 0 && self.asked.iter().any(Option::is_none)).then_some(self.next);
-        asks.into_iter().chain(self.order.as_ref().map(|(_, at)| *at)).min()
+        let asks = (self.may_ask() && self.asked.iter().any(Option::is_none)).then_some(self.next);
+        asks.into_iter().chain(self.orders.iter().map(|(_, at)| *at)).min()
     }
 
     fn numbers(&self) -> u32 {
@@ -116,12 +124,13 @@ impl RequestSource for Asker {
     }
 
     fn ask(&mut self, now: Time, room: u32, hands: &mut Hands) -> Option<Input> {
-        if let Some((order, _)) = self.order.take_if(|(_, at)| *at <= now) {
+        if let Some(due) = self.orders.iter().position(|(_, at)| *at <= now) {
+            let (order, _) = self.orders.swap_remove(due);
             hands.unit.order(&order).expect("it is fit");
             self.is_done = false;
             return None;
         }
-        if self.stays && self.order.is_none() {
+        if self.stays && self.orders.is_empty() {
             let is_whole = hands.unit.filling().is_empty() && hands.unit.lacking().is_empty();
             let array = hands.unit.array_json().expect("an array");
             self.is_done = is_whole && array["scrub"]["state"] != "running";
@@ -170,6 +179,6 @@ impl RequestSource for Asker {
     }
 
     fn is_over(&self) -> bool {
-        self.left == 0 && self.order.is_none() && (self.is_done || !self.stays)
+        self.left == 0 && self.orders.is_empty() && (self.is_done || !self.stays)
     }
 }

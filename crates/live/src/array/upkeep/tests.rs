@@ -8,7 +8,7 @@ const MS: u64 = 1_000_000;
 fn upkeep(rebuild: RepairPace) -> Upkeep {
     let geometry = Geometry::new(Level::Parity, 3, 8, 8 * 400).expect("a geometry");
     let mut upkeep = Upkeep::new(geometry, rebuild, RepairPace::default());
-    upkeep.begin_rebuild(DiskId(1), 0, &[]);
+    upkeep.begin_rebuild(0, &[]);
     upkeep
 }
 
@@ -60,7 +60,7 @@ fn a_pace_that_is_changed_holds_at_once() {
     upkeep.change_pace(PaceChange { floor: Some(1.0), rate: None });
     assert!(count(&mut upkeep, 10, busy) > 4 * before);
     upkeep.change_pace(PaceChange { floor: None, rate: Some(4.0) });
-    upkeep.begin_rebuild(DiskId(1), 0, &[]);
+    upkeep.begin_rebuild(0, &[]);
     assert!(count(&mut upkeep, 10, busy) <= 5);
 }
 
@@ -81,19 +81,21 @@ fn how_far_it_has_come_is_noted_after_a_flush_alone() {
     let flush = upkeep.take(later, clients).expect("a flush");
     assert_eq!(flush.op, Op::Flush);
     // Another disk takes the place meanwhile.
-    upkeep.begin_rebuild(DiskId(1), 0, &[]);
+    upkeep.begin_rebuild(0, &[]);
     upkeep.end(later, flush.number, Ending::Finished);
     assert_eq!(upkeep.next_durable(), None, "it was of the one before");
     // So is what was asked for before, though it ends now.
     let old = upkeep.take(later, clients).expect("a repair");
-    upkeep.begin_rebuild(DiskId(2), 0, &[]);
+    upkeep.begin_rebuild(0, &[]);
     upkeep.end(later, old.number, Ending::Finished);
     assert_eq!(upkeep.sweep.as_ref().map(|(_, sweep)| sweep.rows()), Some(0));
     let mut whole = Upkeep::new(upkeep.geometry, pace, pace);
-    whole.begin_rebuild(DiskId(1), 0, &[]);
+    whole.begin_rebuild(0, &[]);
     whole.note_complete(DiskId(1));
     let flush = whole.take(later, clients).expect("a flush");
     assert_eq!((flush.op, whole.list_completed()), (Op::Flush, vec![DiskId(1)]));
+    // Another disk is to be filled meanwhile; this one is all the same.
+    whole.begin_rebuild(0, &[]);
     whole.end(later, flush.number, Ending::Finished);
     assert_eq!((whole.next_durable(), whole.list_completed()), (Some(Durable::Disk(DiskId(1))), vec![]));
 }

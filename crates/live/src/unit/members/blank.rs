@@ -39,14 +39,13 @@ impl Members {
 
     /// Begins to fill, and passes over what all of the disks hold that are being filled.
     fn begin_filling(&mut self) {
-        let least = self.filling_disks().into_iter().min_by_key(|(_, filled)| *filled);
-        let Some((disk, filled)) = least else { return };
+        let Some(filled) = self.filling_disks().into_iter().map(|(_, filled)| filled).min() else { return };
         let all = self.held.iter().map(|(_, held)| held.clone()).reduce(|mut all, held| {
             all.meet(&held);
             all
         });
         let over = all.map(|all| all.rows(&self.geometry)).unwrap_or_default();
-        self.upkeep.begin_rebuild(disk, filled, &over);
+        self.upkeep.begin_rebuild(filled, &over);
     }
 
     /// What was never written, and is zeros on a disk, that holds.

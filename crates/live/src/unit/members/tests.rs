@@ -106,7 +106,7 @@ fn what_a_disk_has_in_flight_is_not_taken_for_that_of_the_one_after_it() {
     assert_eq!(status.admit(&geometry, Lacking::Refused), Ok(()));
     let opener: MemberOpener = Box::new(|_, _| Ok(Slow::boxed()));
     let members = Members::new(geometry, opened.into_iter().flatten().collect());
-    let mut members = members.repairing([RepairPace::default(); 2], Some(opener)).noting(ArrayNotes::new(&status));
+    let mut members = members.repairing([RepairPace::default(); 2], Some(opener)).noting(ArrayNotes::new(&status, 1));
     let mut kernel = Asked(Host::new(Clock::new(1.0), IoBackend::Threads).expect("a host"), Vec::new());
     let (disk, tag) = (DiskId(1), Tag(4 + 2));
     let read = Command::new(Verb::Read, Extent::new(crate::array::BEFORE, 1), Place::Nowhere);
@@ -137,7 +137,7 @@ fn a_disk_that_was_lacking_once_is_not_trusted_again_whichever_copy_of_the_notes
         let status = inspect(&mut opened, &geometry);
         assert_eq!(status.admit(&geometry, Lacking::Allowed), Ok(()));
         let units = opened.into_iter().map(|unit| unit.unwrap_or_else(|_| Slow::boxed())).collect();
-        let members = Members::new(geometry, units).noting(ArrayNotes::new(&status));
+        let members = Members::new(geometry, units).noting(ArrayNotes::new(&status, 1));
         assert_eq!(members.lacking(), [DiskId(1)]);
         let mut units: Vec<_> = members.members.into_iter().map(|member| member.unit).collect();
         units[1] = away;
@@ -162,7 +162,7 @@ fn what_is_not_as_it_was_written_is_not_brought_and_is_to_be_repaired() {
     let status = inspect(&mut opened, &geometry);
     assert_eq!(status.admit(&geometry, Lacking::Refused), Ok(()));
     let members = Members::new(geometry, opened.into_iter().flatten().collect());
-    let mut members = members.noting(ArrayNotes::new(&status));
+    let mut members = members.noting(ArrayNotes::new(&status, 1));
     let mut kernel = Asked(Host::new(Clock::new(1.0), IoBackend::Threads).expect("a host"), Vec::new());
     let (at, tag) = (geometry.on_disk(2, 3, 2), Tag(4 + 2));
     members.members[1].unit.store(at, &Slice::holding(&[0x5A; 1024])).expect("stored");
