@@ -364,9 +364,11 @@ impl Bfq {
 
     /// A queue has something to ask again; in time, it goes on where it was, with what is left of its budget. Whether the turn of
     /// another ends for that.
-    fn activate(&mut self, at: usize, in_time: bool) -> bool {
+    fn activate(&mut self, at: usize, asked: Time) -> bool {
+        let latest = Span(IN_TIME * self.settings.slice_idle.0);
         let now = *self.level(self.queues[at].priority);
         let queue = &mut self.queues[at];
+        let in_time = queue.ended.is_some_and(|ended| asked <= ended + latest);
         queue.resumes = queue.left.take().filter(|_| in_time).map(|left| left.min(queue.budget));
         let behind = queue.resumes.is_some() && queue.finish < now;
         queue.start = if behind { queue.finish } else { queue.finish.max(now) };
@@ -500,7 +502,6 @@ impl<P: Predictor> Policy<P> for Bfq {
         let in_turn = self.turn.as_ref().is_some_and(|turn| turn.queue == at);
         let (now, idle) = (job.arrived, self.settings.slice_idle);
         let queue = &mut self.queues[at];
-        let in_time = queue.ended.is_some_and(|ended| now <= ended + Span(IN_TIME * idle.0));
         if !again {
             let rested = queue.ended.filter(|_| !queue.is_busy()).map(|ended| now.since(ended));
             if let Some(rested) = rested.filter(|_| !in_turn) {
@@ -512,7 +513,7 @@ impl<P: Predictor> Policy<P> for Bfq {
         queue.by_block.add(by_lbn(id, job));
         queue.oldest.push(id, job);
         queue.held += 1;
-        if queue.held == 1 && !in_turn && self.activate(at, in_time) && !again {
+        if queue.held == 1 && !in_turn && self.activate(at, now) && !again {
             self.expire(now, Expiry::Outranked);
         }
     }
