@@ -49,8 +49,9 @@ pub(super) trait View<P: Predictor> {
     fn cost(belief: &P, head: &Self::Head, key: u64, item: Self::Item, direction: Direction) -> u64;
     /// What these keys, all of a range and none costing less than `least`, tell of their costs.
     fn sieve(belief: &P, head: &Self::Head, least: u64, keys: &[u64], range: (u64, u64)) -> Sieve;
-    /// What every write but FUA costs, where that does not depend on where it lies.
-    fn flat(belief: &P) -> Option<u64>;
+    /// What every write but FUA costs, where that does not depend on where it lies; and the head, with its key, that such a write
+    /// should lie near to.
+    fn flat(belief: &P, now: Time) -> Option<(u64, (Self::Head, u64))>;
     /// Nothing with a key in `from..=to` costs less.
     fn least(belief: &P, head: &Self::Head, from: u64, to: u64, direction: Direction) -> u64;
     /// The same of all keys from `from` on, and of all up to `to`.
@@ -108,8 +109,6 @@ pub(super) struct Greedy<P: Predictor, V: View<P>> {
     ticks: Option<f64>,
     /// In order of arrival; kept only where age counts.
     oldest: Fcfs,
-    /// Writes that may complete in a buffer, in order of arrival.
-    writes: Fcfs,
     examined: u64,
 }
 
@@ -139,8 +138,6 @@ fn kind(op: Op) -> usize {
 pub(super) struct Oldest {
     /// One that has waited too long.
     pub(super) overdue: Option<JobId>,
-    /// The oldest write that a buffer may take.
-    pub(super) write: Option<JobId>,
     /// The least bias there is.
     pub(super) floor: u64,
 }
@@ -196,7 +193,6 @@ impl<P: Predictor, V: View<P>> Greedy<P, V> {
             ageing,
             ticks: None,
             oldest: Fcfs::new(),
-            writes: Fcfs::new(),
             examined: 0,
         }
     }
@@ -267,20 +263,36 @@ impl<P: Predictor, V: View<P>> Greedy<P, V> {
         let mut best = Cheapest::under(ceiling);
         self.search::<READS>(&head, key, oldest.floor, belief, &mut best);
         self.search::<FUA_WRITES>(&head, key, oldest.floor, belief, &mut best);
-        if let Some(cost) = V::flat(belief) {
-            // Where no write is better placed than another, the oldest is the best of them.
-            if let Some(id) = oldest.write
-                && let Some(job) = jobs.get(id)
-                && (cost + self.bias(belief, job.arrived), job.sequence) < (best.0.score, best.0.sequence)
-            {
-                self.remove(id, job, belief);
-                return Some(id);
-            }
-        } else {
-            self.search::<WRITES>(&head, key, oldest.floor, belief, &mut best);
+        match V::flat(belief, now).filter(|_| self.has_writes()) {
+            Some((cost, near)) => self.offer_flat(cost, near, oldest.floor, (jobs, belief), &mut best),
+            None => self.search::<WRITES>(&head, key, oldest.floor, belief, &mut best),
         }
         let Cheapest(best) = best;
         (best.score < ceiling).then(|| self.waiting[best.kind].remove_at(best.slot, best.place).id)
+    }
+
+    /// Offers the write that lies nearest to `near`, at a cost that is the same for all. The device writes back what it finds soonest
+    /// among the oldest it has: the nearer these are to one another, the less its arm moves.
+    #[inline(never)]
+    fn offer_flat(
+        &mut self,
+        cost: u64,
+        (near, key): (V::Head, u64),
+        floor: u64,
+        (jobs, belief): (&Jobs<P::Spot>, &P),
+        kept: &mut Cheapest,
+    ) {
+        let mut nearest = Cheapest::under(u64::MAX);
+        self.search::<WRITES>(&near, key, floor, belief, &mut nearest);
+        let found = nearest.0;
+        let Some(job) = jobs.get(found.id).filter(|_| found.score < u64::MAX) else { return };
+        let score = cost + self.bias(belief, job.arrived);
+        kept.offer(Candidate { score, ..found });
+    }
+
+    /// Whether it holds a write that a buffer may take.
+    pub(super) fn has_writes(&self) -> bool {
+        !self.waiting[WRITES].is_empty()
     }
 
     /// Whether it holds no job.
@@ -294,11 +306,10 @@ impl<P: Predictor, V: View<P>> Greedy<P, V> {
         let waiting = &self.waiting;
         let held = |job: &Job<P::Spot>| waiting[kind(job.op)].holds(V::place(belief, job).0, job.sequence);
         let oldest = if self.ageing.is_some() { self.oldest.front(jobs, held) } else { None };
-        let write = self.writes.front(jobs, held);
         let arrived = oldest.and_then(|id| jobs.get(id)).map(|job| job.arrived);
         let late = arrived.zip(self.ageing.limit).is_some_and(|(arrived, limit)| now.since(arrived) > limit);
         let floor = arrived.map_or(0, |arrived| self.bias(belief, arrived));
-        Oldest { overdue: oldest.filter(|_| late), write, floor }
+        Oldest { overdue: oldest.filter(|_| late), floor }
     }
 }
 
@@ -418,9 +429,6 @@ impl<P: Predictor, V: View<P>> Policy<P> for Greedy<P, V> {
         waiting.add(Entry { key, sequence: job.sequence, bias, id, item });
         if self.ageing.is_some() {
             self.oldest.push(id, job);
-        }
-        if kind(job.op) == WRITES {
-            self.writes.push(id, job);
         }
     }
 

@@ -261,7 +261,7 @@ impl<P: Predictor> Yield<P> {
             for (place, (key, rest)) in leaf.keys().iter().zip(leaf.rest()).enumerate() {
                 let Rest { sequence, id, item, .. } = *rest;
                 let average = scene.average(&class.worth, *key, &item, direction);
-                if average >= kept.bar() {
+                if average > 0.0 && average >= kept.bar() {
                     let deadline = item.qos.deadline.unwrap_or(Time::NEVER);
                     kept.offer(Offer { average, deadline, sequence, id, class: index, direction, slot, place });
                 }

@@ -243,8 +243,15 @@ pub trait Predictor {
     }
 
     /// What a write without FUA costs wherever it lies, while the device is believed to take it into its buffer at once.
-    fn buffered_cost(&self) -> Option<u64> {
+    fn buffered_cost(&self, now: Time) -> Option<u64> {
+        let _ = now;
         None
+    }
+
+    /// Where what is next written into the buffer should lie near to, by the way of the arm alone: a device writes back what lies
+    /// nearest among the oldest few that it has.
+    fn buffered_beside(&self) -> (Self::Head, u64) {
+        self.head(Time::ZERO)
     }
 
     /// What takes in writes; nothing where the device is not known to have such.

@@ -3,10 +3,8 @@
 //!
 //! Ticks are 2⁻²⁸ revolutions: angles wrap by masking, and no candidate needs a multiplication.
 //!
-//! **A drive that buffers.** The profile predictor believes that a write goes into the buffer at once, wherever it
-//! lies, until one has to wait; then writes are weighed by place again. What the drive itself does with its buffer
-//! (shortest access first among the oldest 64) is not modelled by belief: under mixed load with the buffer on, SATF
-//! reaches 80 to 87 % of the oracle, which knows it.
+//! **A drive that buffers.** What is in its buffer, what it writes back next and when the arm is free again is believed as the
+//! sheet has it ([`unwritten`]); of several commands in the drive, nobody knows which comes next, and only ways count.
 //!
 //! The hot paths are `cost`, of each candidate, and `note_issue` with `note_completion`, of each command. A place is found once, when
 //! a request arrives. Where nobody asks what anything costs, no profile is kept ([`crate::policy::Needs::Nothing`]).
@@ -23,19 +21,18 @@ mod lateness;
 mod motion;
 mod passing;
 mod phase;
+mod unwritten;
 mod way;
 pub(crate) use ahead::{ReadAhead, go_on};
 use lateness::Lateness;
 use motion::{Motion, TURN_BITS};
 use phase::Phase;
+use unwritten::Unwritten;
 pub(crate) use way::Way;
 
 /// For so many commands after a write into the buffer, or after a pause in which the drive could write back, it
 /// may still be at that when a command comes: a late arrival then says nothing of seeks.
 const WRITE_BACK: u32 = 2;
-
-/// A buffer that was full is believed to have room again after so many writes that found some.
-const TRUST: u32 = 8;
 
 /// Ticks in a revolution, less one.
 const TURN: u64 = (1 << TURN_BITS) - 1;
@@ -94,8 +91,10 @@ pub struct Profile {
     way: Way,
     cache: Cache,
     buffers_writes: bool,
-    /// Writes into the buffer that found room at once since one did not, or since the drive had a pause.
-    unhindered: u32,
+    /// What is in the buffer.
+    unwritten: Unwritten,
+    /// When the arm has done what it does of itself; how that leaves it is told already.
+    free: Time,
     reads_ahead: bool,
     /// Which way the data of the last command went: overheads depend on it.
     last: Direction,
@@ -113,6 +112,8 @@ pub struct Profile {
     /// comes from the cache, there the arm still is.
     before: Option<Left>,
     in_flight: u32,
+    /// The track of the last write into the buffer.
+    beside: Track,
     /// The angle under the head when the medium is done with the command in flight.
     angle: u64,
     /// By how much that comes back later.
@@ -141,7 +142,8 @@ impl Profile {
             way: Way::new(sheet),
             cache: sheet.cache,
             buffers_writes: sheet.cache.write_buffer > 0,
-            unhindered: TRUST,
+            unwritten: Unwritten::new(sheet),
+            free: Time::ZERO,
             reads_ahead: sheet.cache.segments > 0 && sheet.cache.read_ahead > 0,
             last: Direction::Read,
             dirty: false,
@@ -159,6 +161,7 @@ impl Profile {
             },
             before: None,
             in_flight: 0,
+            beside: mechanics.layout.locate(Lbn(0)).track,
             angle: 0,
             lag: Span::ZERO,
             tells_phase: true,
@@ -195,11 +198,6 @@ impl Profile {
         floor + settle + head.leaves[direction as usize]
     }
 
-    /// Whether a command completes in the drive's buffer.
-    fn is_buffered(&self, verb: Verb) -> bool {
-        self.buffers_writes && verb == Verb::Write { fua: false }
-    }
-
     /// Whether a transfer goes on where the last one ended, so that the drive is at it or has it already.
     fn follows(&self, at: Extent, direction: Direction) -> bool {
         let Left { next, reading, transferred, .. } = self.left;
@@ -212,7 +210,7 @@ impl Profile {
         let track = self.left.track;
         let stroke = self.mechanics.stroke(track, spot.track, direction).total();
         let overhead = if direction.writes() { self.overheads.write } else { self.overheads.read };
-        let ready = now + overhead.a(self.last);
+        let ready = (now + overhead.a(self.last)).max(self.free);
         let stay = |(phase, ahead_of)| self.phase.turning(self.stay(track.zone, ahead_of, phase));
         let stay = self.phase.at(ready).zip(self.ahead_of()).map_or(Span::ZERO, stay);
         let arrived = ready + stay + stroke;
@@ -339,7 +337,12 @@ impl Predictor for Profile {
 
     #[inline]
     fn head(&self, now: Time) -> (Head, u64) {
-        let (head, key) = self.head_on(self.left.track, self.phase.at(now), self.last, self.ahead_of());
+        // Among several the drive chooses: where the platter is when it comes to this one, nobody knows.
+        let phase = if self.in_flight == 0 { self.phase.at(now) } else { None };
+        if !self.unwritten.is_empty() {
+            return self.head_of_writer(now, phase);
+        }
+        let (head, key) = self.head_on(self.left.track, phase, self.last, self.ahead_of());
         (Head { ahead: self.going_on(), ..head }, key)
     }
 
@@ -434,8 +437,12 @@ impl Predictor for Profile {
         self.head_on(track, phase, direction, ahead.filter(|_| self.reads_ahead))
     }
 
-    fn buffered_cost(&self) -> Option<u64> {
-        (self.buffers_writes && self.unhindered >= TRUST).then_some(self.motion.buffered[self.last as usize])
+    fn buffered_cost(&self, now: Time) -> Option<u64> {
+        self.cost_buffered(now)
+    }
+
+    fn buffered_beside(&self) -> (Head, u64) {
+        self.head_on(self.beside, None, Direction::Write, None)
     }
 
     fn buffer(&self) -> Option<BufferBelief> {
@@ -445,7 +452,7 @@ impl Predictor for Profile {
     }
 
     fn has_waited(&self) -> bool {
-        self.buffers_writes && self.unhindered == 0
+        self.unwritten.has_waited()
     }
 
     fn ticks(&self, span: Span) -> u64 {
@@ -457,16 +464,7 @@ impl Predictor for Profile {
     }
 
     fn approach(&self, now: Time, at: Extent, spot: Spot, direction: Direction) -> Option<Approach> {
-        if self.follows(at, direction) {
-            return None;
-        }
-        self.phase.at(now)?;
-        let arrived = self.arrival(now, at, spot, direction);
-        let turn = Span(self.phase.period_ns() as u64);
-        let wait = self.phase.reach(arrived, spot.angle).since(arrived);
-        let (distance, cylinders) =
-            (self.left.track.cylinder.abs_diff(spot.track.cylinder), self.mechanics.layout.cylinders());
-        Some(Approach { travel: arrived.since(now), wait, turn, distance, cylinders })
+        self.find_approach(now, at, spot, direction)
     }
 
     fn early(&self) -> Span {
@@ -488,7 +486,7 @@ impl Predictor for Profile {
     }
 
     fn goal(&self, now: Time, verb: Verb, at: Extent, spot: Spot, still: Span) -> Option<Goal<Spot>> {
-        if self.is_buffered(verb) { None } else { self.find_goal(now, at, spot, verb.direction(), still) }
+        if self.is_buffered(verb, at) { None } else { self.find_goal(now, at, spot, verb.direction(), still) }
     }
 
     fn track_blocks(&self, spot: Spot) -> u64 {
@@ -520,6 +518,13 @@ impl Predictor for Profile {
     fn note_issue(&mut self, now: Time, command: &Command, spot: Spot) {
         self.issued = now;
         self.in_flight += 1;
+        if self.buffers_writes && self.is_buffered(command.verb, command.at) {
+            self.issue_buffered(now, command, spot);
+            return;
+        }
+        if !self.unwritten.is_empty() {
+            self.free_arm(now);
+        }
         self.before = (self.in_flight == 1 && command.verb == Verb::Read).then_some(self.left);
         if !command.verb.transfers() {
             self.expected = None;
@@ -547,19 +552,19 @@ impl Predictor for Profile {
         if command.verb.transfers() || command.verb.writes() {
             self.last = command.verb.direction();
         }
-        self.dirty &= command.verb != Verb::Flush;
-        if self.is_buffered(command.verb) {
-            let least = self.overheads.buffered.a(last) + self.way.write_time(command.at.blocks);
-            let waited = happened.since(self.issued).less(least) > Span(self.mechanics.rotation.period().0 / 8);
-            self.unhindered = if waited { 0 } else { self.unhindered.saturating_add(1) };
+        let buffered = self.is_buffered(command.verb, command.at);
+        if self.dirty {
+            self.note_unwritten(happened, command, last);
         }
-        let from_medium = command.verb.transfers() && !self.is_buffered(command.verb);
+        let from_medium = command.verb.transfers() && !buffered;
         let passed = Time(happened.0.saturating_sub(self.lag.0));
-        let soonest = Span(self.soonest.0 - self.soonest.0 / 8);
+        if command.verb.writes() && from_medium {
+            self.look_for_buffer(happened);
+        }
         if outcome != Outcome::Ok || !from_medium || !self.tells_phase {
             return;
         }
-        if passed.since(self.issued) < soonest {
+        if self.is_early(happened) {
             // The drive had it in its cache, and its arm stayed where it was; what it only just read on brought it along.
             if let Some(before) =
                 self.before.take().filter(|it| !(it.transferred && it.reading && it.next == command.at.start))

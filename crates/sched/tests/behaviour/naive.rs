@@ -95,6 +95,7 @@ impl Naive {
     /// The numbers of the requests it may serve now: one, but where ageing makes scores equal to within rounding.
     fn choose<P: Predictor>(&mut self, now: Time, belief: &P, waiting: &[Waiting]) -> Vec<u64> {
         let arm = belief.arm().0;
+        let near;
         let one = match self.name {
             "fcfs" => waiting.iter().min_by_key(|job| job.sequence),
             "c-look" => {
@@ -104,7 +105,8 @@ impl Naive {
             "sstf" => waiting.iter().min_by_key(|job| (job.start.abs_diff(arm), job.sequence)),
             "satf" => {
                 let (head, _) = belief.head(now);
-                waiting.iter().min_by_key(|job| (cost(belief, &head, job), job.sequence))
+                near = self.near_writes(now, belief, waiting, 0);
+                near.iter().min_by_key(|job| (cost(now, belief, &head, job), job.sequence))
             }
             "asatf" => return self.aged(now, belief, waiting),
             "look" => self.look(arm, waiting),
@@ -181,8 +183,10 @@ impl Naive {
         let knows = |job: &Waiting| belief.knows(belief.spot(Extent::new(job.start, 1)), job.op.direction());
         let base = waiting.iter().find(|job| by_base.contains(&job.sequence));
         let (head, _) = belief.head(now);
-        let known = waiting.iter().filter(|job| knows(job)).min_by_key(|job| (cost(belief, &head, job), job.sequence));
-        let cost_of = |job: &Waiting| cost(belief, &head, job);
+        let near = self.near_writes(now, belief, waiting, 0);
+        let known =
+            near.iter().filter(|job| knows(job)).min_by_key(|job| (cost(now, belief, &head, job), job.sequence));
+        let cost_of = |job: &Waiting| cost(now, belief, &head, job);
         let worth = |job: &&Waiting| match base {
             Some(base) if self.knobs.beside.learn == Learn::Set && self.knobs.beside.margin > 0.0 => {
                 cost_of(job) < (cost_of(base) as f64 * (1.0 - self.knobs.beside.margin)) as u64
@@ -198,7 +202,7 @@ impl Naive {
 
     /// The first requests of the best plans, where few enough wait to try them all; any, where more do.
     fn planned<P: Predictor>(&self, now: Time, belief: &P, waiting: &[Waiting]) -> Vec<u64> {
-        let buffered = |job: &Waiting| job.op == Op::Write { fua: false } && belief.buffered_cost().is_some();
+        let buffered = |job: &Waiting| job.op == Op::Write { fua: false } && belief.buffered_cost(now).is_some();
         let overdue = |job: &Waiting| self.knobs.age_limit.is_some_and(|limit| now.since(job.arrived) > limit);
         let horizon = self.knobs.horizon.min(waiting.len() as u32);
         if horizon <= 1 || waiting.iter().any(|job| buffered(job) || overdue(job)) {
@@ -228,7 +232,7 @@ impl Naive {
     ) -> i128 {
         let job = &waiting[*plan.last().expect("a plan has a request")];
         let aged = Span((self.knobs.age_weight * now.since(job.arrived).0 as f64) as u64);
-        let score = cost(belief, head, job) as i64 - belief.ticks(aged) as i64;
+        let score = cost(now, belief, head, job) as i64 - belief.ticks(aged) as i64;
         let counted = i128::from(score) * (17 - plan.len() as i128);
         if plan.len() as u32 == horizon {
             return counted;
@@ -242,6 +246,21 @@ impl Naive {
         counted + best.min().expect("there are more than the horizon")
     }
 
+    /// Of the writes that a buffer takes at the same cost wherever they lie, those alone that lie nearest to what went into it last,
+    /// within some ticks; and all else.
+    fn near_writes<P: Predictor>(&self, now: Time, belief: &P, waiting: &[Waiting], within: i64) -> Vec<Waiting> {
+        let flat = belief.buffered_cost(now).is_some();
+        let buffered = |job: &Waiting| flat && job.op == Op::Write { fua: false };
+        let (head, _) = belief.buffered_beside();
+        let away = |job: &Waiting| {
+            let spot = belief.spot(Extent::new(job.start, 1));
+            let way = belief.cost(&head, belief.key(spot), belief.mark(spot), job.op.direction());
+            way as i64 - belief.ticks(Span((self.knobs.age_weight * now.since(job.arrived).0 as f64) as u64)) as i64
+        };
+        let least = waiting.iter().filter(|job| buffered(job)).map(away).min().unwrap_or(0);
+        waiting.iter().filter(|job| !buffered(job) || away(job) <= least + within).copied().collect()
+    }
+
     fn aged<P: Predictor>(&self, now: Time, belief: &P, waiting: &[Waiting]) -> Vec<u64> {
         let Some(oldest) = waiting.iter().min_by_key(|job| job.sequence) else { return Vec::new() };
         if self.knobs.age_limit.is_some_and(|limit| now.since(oldest.arrived) > limit) {
@@ -250,17 +269,18 @@ impl Naive {
         let (head, _) = belief.head(now);
         let score = |job: &Waiting| {
             let aged = Span((self.knobs.age_weight * now.since(job.arrived).0 as f64) as u64);
-            cost(belief, &head, job) as i64 - belief.ticks(aged) as i64
+            cost(now, belief, &head, job) as i64 - belief.ticks(aged) as i64
         };
-        let least = waiting.iter().map(score).min().unwrap_or(0);
+        let near = self.near_writes(now, belief, waiting, 3);
+        let least = near.iter().map(score).min().unwrap_or(0);
         // Ticks round, twice.
-        waiting.iter().filter(|job| score(job) <= least + 3).map(|job| job.sequence).collect()
+        near.iter().filter(|job| score(job) <= least + 3).map(|job| job.sequence).collect()
     }
 }
 
 /// A write that goes into the buffer costs the same wherever it lies; one with FUA does not go there.
-fn cost<P: Predictor>(belief: &P, head: &P::Head, job: &Waiting) -> u64 {
-    if let (Op::Write { fua: false }, Some(flat)) = (job.op, belief.buffered_cost()) {
+fn cost<P: Predictor>(now: Time, belief: &P, head: &P::Head, job: &Waiting) -> u64 {
+    if let (Op::Write { fua: false }, Some(flat)) = (job.op, belief.buffered_cost(now)) {
         return flat;
     }
     let spot = belief.spot(Extent::new(job.start, 1));

@@ -22,6 +22,7 @@ mod lookahead;
 mod marks;
 mod members;
 mod mimicry;
+mod mixes;
 mod moving;
 mod other;
 mod pairs;

@@ -70,7 +70,7 @@ pub struct Bearing {
 pub struct HeadAim {
     block: u64,
     track: u32,
-    phase: u32,
+    phase: Option<u32>,
     reading: bool,
 }
 
@@ -139,6 +139,8 @@ pub struct InUse {
     known: u16,
     buffered: u32,
     buffered_time: u64,
+    /// Where the last write went that was taken into a buffer.
+    beside: u64,
 }
 
 impl InUse {
@@ -167,6 +169,7 @@ impl InUse {
             known: 0,
             buffered: 0,
             buffered_time: 0,
+            beside: 0,
         }
     }
 
@@ -183,10 +186,10 @@ impl InUse {
     #[inline(always)]
     fn begin(&self, head: &HeadAim, mark: Bearing, direction: Direction) -> u64 {
         let moved = self.reach[direction as usize].time(head.track.abs_diff(mark.track));
-        if !mark.known || self.turning.rate == 0 {
+        let Some(phase) = head.phase.filter(|_| mark.known && self.turning.rate != 0) else {
             return moved + self.turning.period() / 2;
-        }
-        let there = head.phase.wrapping_add((moved.wrapping_mul(self.turning.rate) >> 32) as u32);
+        };
+        let there = phase.wrapping_add((moved.wrapping_mul(self.turning.rate) >> 32) as u32);
         let wait = mark.angle.wrapping_sub(there);
         moved + ((u64::from(wait) * self.turning.period()) >> 32)
     }
@@ -298,7 +301,7 @@ impl Predictor for InUse {
         let head = HeadAim {
             block: self.head,
             track: self.track(self.head),
-            phase: self.turning.at(now),
+            phase: Some(self.turning.at(now)),
             reading: self.reading,
         };
         (head, self.head)
@@ -326,12 +329,17 @@ impl Predictor for InUse {
     }
 
     fn head_after(&self, _: &HeadAim, at: Extent, spot: Station, direction: Direction) -> (HeadAim, u64) {
-        let phase = spot.mark.angle;
+        let phase = Some(spot.mark.angle);
         let block = at.end().0;
         (HeadAim { block, track: self.track(block), phase, reading: !direction.writes() }, block)
     }
 
-    fn buffered_cost(&self) -> Option<u64> {
+    fn buffered_beside(&self) -> (HeadAim, u64) {
+        let head = HeadAim { block: self.beside, track: self.track(self.beside), phase: None, reading: false };
+        (head, self.beside)
+    }
+
+    fn buffered_cost(&self, _: Time) -> Option<u64> {
         (self.buffered >= TRUST).then_some(self.buffered_time)
     }
 
@@ -439,6 +447,7 @@ impl InUse {
             self.buffered = self.buffered.saturating_add(1);
             self.buffered_time += took / 16;
             self.buffered_time -= self.buffered_time / 16;
+            self.beside = flight.at.start.0;
             if self.flights.is_empty() {
                 (self.head, self.reading) = self.before;
             }

@@ -8,6 +8,9 @@
 const LENGTH: u32 = 400;
 /// Commands after a change of order that say nothing yet.
 const SETTLING: u32 = 48;
+/// Costs that take so much longer are given up after so many commands already: of means of so few chance is some 6 %.
+const SOON: u32 = 100;
+const LONGER: f64 = 0.15;
 /// Costs must save so much of a command's time.
 const SAVED: f64 = 0.05;
 /// Once they have won, they are held against distance after so many commands, soon at first: they may have won by chance. And after
@@ -49,11 +52,14 @@ pub(super) struct OrderTrial {
     held: u32,
     /// Mean times of commands, by distance and by costs, in ns.
     means: [f64; 2],
+    /// Commands by distance before costs were first tried.
+    before: u32,
 }
 
 impl Default for OrderTrial {
     fn default() -> OrderTrial {
-        OrderTrial { stage: TrialStage::Waiting, left: LENGTH + SETTLING, pause: PAUSE, held: HELD, means: [0.0; 2] }
+        let (stage, left) = (TrialStage::Waiting, LENGTH + SETTLING);
+        OrderTrial { stage, left, pause: PAUSE, held: HELD, means: [0.0; 2], before: 0 }
     }
 }
 
@@ -70,10 +76,19 @@ impl OrderTrial {
         self.left = self.left.saturating_sub(1);
         let first = match self.stage {
             TrialStage::Trying | TrialStage::Holding => LENGTH.saturating_sub(self.left),
+            TrialStage::Waiting if self.before < LENGTH => {
+                self.before += 1;
+                self.before
+            }
             TrialStage::Waiting | TrialStage::Won => LENGTH,
         };
         if first > 0 {
             self.means[by_costs] += (took as f64 - self.means[by_costs]) / f64::from(first.min(LENGTH));
+        }
+        let [distance, costs] = self.means;
+        if self.stage == TrialStage::Trying && first >= SOON && costs > distance * (1.0 + LONGER) {
+            self.lose();
+            return;
         }
         if forecasts == ForecastsAre::Bad {
             if by_costs == 1 {
@@ -84,7 +99,6 @@ impl OrderTrial {
         if self.left > 0 {
             return;
         }
-        let [distance, costs] = self.means;
         match self.stage {
             TrialStage::Waiting => self.begin(TrialStage::Trying),
             TrialStage::Won => self.begin(TrialStage::Holding),
@@ -132,6 +146,13 @@ mod tests {
         assert!(play(5_000_000, 4_000_000, 60_000) > 0.95);
         assert!(play(5_000_000, 5_000_000, 60_000) < 0.05);
         assert!(play(5_000_000, 6_000_000, 60_000) < 0.05);
+    }
+
+    #[test]
+    fn what_takes_clearly_longer_is_not_tried_to_the_end() {
+        let followed = |costs| (play(5_000_000, costs, 20_000) * 10_000.0) as u32;
+        let (clearly, hardly) = (followed(6_500_000), followed(5_300_000));
+        assert!(hardly >= LENGTH && clearly > 0 && clearly < hardly / 2, "{clearly}, {hardly}");
     }
 
     #[test]

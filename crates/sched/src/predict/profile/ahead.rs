@@ -23,6 +23,11 @@ impl ReadAhead {
         ReadAhead { so_far: Progress { reached, at: passage.end, after: passage.after }, limit }
     }
 
+    /// The first block that is not read ahead.
+    pub(crate) fn limit(&self) -> Lbn {
+        self.limit
+    }
+
     /// How far it has come when something else is to be done, as soon as it can stop.
     pub(crate) fn stop(&self, mechanics: &Mechanics, spin: &impl Spin, now: Time) -> Progress {
         mechanics.run_on(spin, self.so_far, self.limit, now, Direction::Read)

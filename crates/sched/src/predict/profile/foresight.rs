@@ -1,9 +1,9 @@
 //! What is believed of a command when it is issued: the hot path of each. Most are reads that go on nowhere: for these all is
 //! worked out in one place, without what only others need.
 
-use super::{Left, Profile, ReadAhead, TRUST};
+use super::{Approach, Left, Profile, ReadAhead};
 use block::{Command, Direction, Extent, Span, Time};
-use disk::{Passage, Spot};
+use disk::{Passage, Spin, Spot};
 
 impl Profile {
     /// What a transfer given now comes to: from when on its first block may pass, how its blocks pass, and by how much it comes
@@ -20,24 +20,33 @@ impl Profile {
         (arrived, passage, lag)
     }
 
+    /// The way to a request, were the arm to leave for it now.
+    pub(super) fn find_approach(&self, now: Time, at: Extent, spot: Spot, direction: Direction) -> Option<Approach> {
+        if self.follows(at, direction) {
+            return None;
+        }
+        self.phase.at(now)?;
+        let arrived = self.arrival(now, at, spot, direction);
+        let turn = Span(self.phase.period_ns() as u64);
+        let wait = self.phase.reach(arrived, spot.angle).since(arrived);
+        let (distance, cylinders) =
+            (self.left.track.cylinder.abs_diff(spot.track.cylinder), self.mechanics.layout.cylinders());
+        Some(Approach { travel: arrived.since(now), wait, turn, distance, cylinders })
+    }
+
     /// A transfer was issued; `PLAIN` says that it is a read that goes on nowhere, as most are that a scheduler chooses.
     #[inline(always)]
     pub(super) fn issued_transfer<const PLAIN: bool>(&mut self, now: Time, command: &Command, spot: Spot) {
         let direction = if PLAIN { Direction::Read } else { command.verb.direction() };
         let follows = !PLAIN && self.follows(command.at, direction);
-        let buffered = !PLAIN && self.is_buffered(command.verb);
         let (arrived, passage, lag) = self.foresee(now, command.at, spot, direction);
         let paused = now.since(self.idle_since) > Span(self.mechanics.rotation.period().0 / 64);
-        self.dirty |= buffered;
-        if paused {
-            self.unhindered = TRUST;
-        }
-        let disturbed = buffered || (self.dirty && paused);
+        let disturbed = self.dirty && (paused || self.free > now);
         self.undisturbed = if disturbed { 0 } else { self.undisturbed.saturating_add(1) };
         // A cached answer comes well before the arm could have got there.
-        self.soonest = arrived.since(now) + passage.transfer + passage.crossing;
-        // What the drive reads ahead comes when it comes, and what it buffers at once.
-        let tells = self.phase.is_known() && !follows && !buffered;
+        self.soonest = arrived.since(self.free.max(now)) + passage.transfer + passage.crossing;
+        // What the drive reads ahead comes when it comes.
+        let tells = self.phase.is_known() && !follows;
         self.expected = tells.then(|| (passage.end, self.motion.ticks(passage.began.since(arrived))));
         let behind = || ReadAhead::behind(&self.cache, &self.mechanics.layout, command.at, &passage);
         let next = command.at.end();
