@@ -158,14 +158,12 @@ impl ArrayNotes {
         })
     }
 
-    /// Disks count no more: one event, so that none that is told late is two behind.
-    pub(crate) fn give_up(&mut self, disks: &[DiskId]) {
-        for disk in disks {
-            self.label.disks.iter_mut().skip(disk.0.into()).take(1).for_each(|noted| *noted = Noted::GivenUp);
-        }
-        if !disks.is_empty() {
+    /// A disk counts no more.
+    pub(crate) fn give_up(&mut self, disk: DiskId) {
+        if let Some(noted) = self.label.disks.get_mut(usize::from(disk.0)) {
+            *noted = Noted::GivenUp;
             self.label.events += 1;
-            // No row is being written now; and what the newest record told may have been on these disks.
+            // No row is being written now; and what the newest record told may have been on this disk.
             self.label.journal = self.records.next;
         }
     }

@@ -28,7 +28,6 @@ use std::rc::Rc;
 use marks::{Noting, WaitingWrite};
 
 mod blank;
-mod leaving;
 mod marks;
 mod sums;
 
@@ -234,6 +233,16 @@ impl Members {
         self.stop_filling();
     }
 
+    /// Has on the media what was written of rows, before it is noted that one of their disks is missing: no record tells of it.
+    fn sync_rows(&mut self) {
+        let lacking = self.lacking();
+        for (disk, member) in (0..).map(DiskId).zip(&mut self.members) {
+            if self.geometry.has_parity() && !lacking.contains(&disk) && member.unit.sync().is_err() {
+                self.refused.push_back(disk);
+            }
+        }
+    }
+
     /// So many rows of what is being filled are on its medium.
     fn keep_filled(&mut self, rows: u64) {
         for (disk, _) in self.filling_disks() {
@@ -376,7 +385,14 @@ impl LiveDevice for Members {
         self.leaving.retain(|leaving| *leaving != disk);
         self.upkeep.forget(disk);
         self.drop_waiting(disk);
-        let known = self.note_given_up(disk);
+        self.sync_rows();
+        let known = match self.notes.as_mut().filter(|notes| notes.counts(disk)) {
+            None => true,
+            Some(notes) => {
+                notes.give_up(disk);
+                self.write_notes()
+            }
+        };
         self.stop_filling();
         let replaced = self.successors.iter().any(|(other, _)| *other == disk);
         if !replaced
