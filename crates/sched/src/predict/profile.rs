@@ -27,7 +27,7 @@ pub(crate) use ahead::{ReadAhead, go_on};
 use lateness::Lateness;
 use motion::{Motion, TURN_BITS};
 use phase::Phase;
-use unwritten::Unwritten;
+use unwritten::BufferContents;
 pub(crate) use way::Way;
 
 /// For so many commands after a write into the buffer, or after a pause in which the drive could write back, it
@@ -92,7 +92,7 @@ pub struct Profile {
     cache: Cache,
     buffers_writes: bool,
     /// What is in the buffer.
-    unwritten: Unwritten,
+    unwritten: BufferContents,
     /// When the arm has done what it does of itself; how that leaves it is told already.
     free: Time,
     reads_ahead: bool,
@@ -142,7 +142,7 @@ impl Profile {
             way: Way::new(sheet),
             cache: sheet.cache,
             buffers_writes: sheet.cache.write_buffer > 0,
-            unwritten: Unwritten::new(sheet),
+            unwritten: BufferContents::new(sheet),
             free: Time::ZERO,
             reads_ahead: sheet.cache.segments > 0 && sheet.cache.read_ahead > 0,
             last: Direction::Read,

@@ -27,7 +27,7 @@ const FORESEEN: usize = 64;
 
 /// A write that is in the buffer and not on the medium.
 #[derive(Clone, Copy, Debug)]
-struct Held {
+struct BufferedExtent {
     at: Extent,
     spot: Spot,
     /// When its data are there.
@@ -36,9 +36,9 @@ struct Held {
 
 /// What is believed to be in the buffer.
 #[derive(Clone, Debug)]
-pub(super) struct Unwritten {
+pub(super) struct BufferContents {
     /// In order of arrival.
-    held: VecDeque<Held>,
+    held: VecDeque<BufferedExtent>,
     /// Blocks taken, those being written back included.
     blocks: u64,
     /// Blocks being written back, until the arm is free.
@@ -54,7 +54,7 @@ pub(super) struct Unwritten {
     /// When all is written back and the track the arm is then on, where that goes before all else.
     drained: Option<(Time, Track)>,
     /// Room for looking that far ahead.
-    scratch: VecDeque<Held>,
+    scratch: VecDeque<BufferedExtent>,
     /// Whether the write in flight was to find room at once, and whether the last one had to wait for it.
     found_room: bool,
     waited: bool,
@@ -62,14 +62,14 @@ pub(super) struct Unwritten {
     quick: Option<u32>,
 }
 
-impl Unwritten {
+impl BufferContents {
     /// Nothing in the buffer of a drive.
-    pub(super) fn new(sheet: &Sheet) -> Unwritten {
+    pub(super) fn new(sheet: &Sheet) -> BufferContents {
         let (cache, unknown) = (&sheet.cache, sheet.unmeasured.write_buffer);
         let largest = if unknown { UNKNOWN_BLOCKS } else { u64::from(cache.write_buffer) };
         let most = if cache.write_extents == 0 { MOST_EXTENTS } else { MOST_EXTENTS.min(cache.write_extents as usize) };
         let goes_first = largest > 0 && cache.drain != Drain::Soonest;
-        Unwritten {
+        BufferContents {
             held: VecDeque::with_capacity(if largest > 0 { most } else { 0 }),
             blocks: 0,
             leaving: 0,
@@ -114,7 +114,7 @@ impl Unwritten {
 
     /// What is written anew is not written back as it was.
     fn supersede(&mut self, at: Extent) {
-        let meets = |held: &Held| held.at.start < at.end() && at.start < held.at.end();
+        let meets = |held: &BufferedExtent| held.at.start < at.end() && at.start < held.at.end();
         while let Some(place) = self.held.iter().position(meets) {
             let gone = self.held.remove(place).map_or(0, |held| held.at.blocks);
             self.blocks -= u64::from(gone);
@@ -150,7 +150,7 @@ impl Profile {
     }
 
     /// Which of these the drive writes back next, were its arm free at `began`, and left as it is.
-    fn next_back(&self, held: &VecDeque<Held>, began: Time, left: &Left) -> usize {
+    fn next_back(&self, held: &VecDeque<BufferedExtent>, began: Time, left: &Left) -> usize {
         if self.cache.streams_writes
             && !left.reading
             && let Some(place) = held.iter().position(|held| held.at.start == left.next)
@@ -175,7 +175,7 @@ impl Profile {
     }
 
     /// How the arm is left, and when, by writing one back from `began` on.
-    fn write_back(&self, began: Time, left: &Left, held: &Held) -> (Left, Time) {
+    fn write_back(&self, began: Time, left: &Left, held: &BufferedExtent) -> (Left, Time) {
         let goes_on = !left.reading && held.at.start == left.next && self.cache.streams_writes;
         let stroke = self.mechanics.stroke(left.track, held.spot.track, Direction::Write).total();
         let arrived = if goes_on { began } else { began + stroke };
@@ -265,7 +265,7 @@ impl Profile {
         unwritten.supersede(command.at);
         if unwritten.held.len() < MOST_EXTENTS {
             unwritten.blocks += u64::from(command.at.blocks);
-            unwritten.held.push_back(Held { at: command.at, spot, ready });
+            unwritten.held.push_back(BufferedExtent { at: command.at, spot, ready });
         }
         unwritten.last_size = command.at.blocks;
         if self.left.reading && self.left.next == command.at.start {
@@ -363,18 +363,18 @@ mod tests {
     use super::*;
     use block::Lbn;
 
-    fn buffer(change: impl Fn(&mut Cache)) -> (Unwritten, Cache) {
+    fn buffer(change: impl Fn(&mut Cache)) -> (BufferContents, Cache) {
         let mut sheet = disk::catalogue::find("atlas10k").expect("it is known").sheet;
         sheet.cache.write_buffer = 64;
         change(&mut sheet.cache);
-        (Unwritten::new(&sheet), sheet.cache)
+        (BufferContents::new(&sheet), sheet.cache)
     }
 
-    fn add(unwritten: &mut Unwritten, start: u64, blocks: u32) {
+    fn add(unwritten: &mut BufferContents, start: u64, blocks: u32) {
         let at = Extent::new(start, blocks);
         unwritten.supersede(at);
         unwritten.blocks += u64::from(blocks);
-        unwritten.held.push_back(Held { at, spot: Spot::default(), ready: Time::ZERO });
+        unwritten.held.push_back(BufferedExtent { at, spot: Spot::default(), ready: Time::ZERO });
     }
 
     #[test]
