@@ -215,9 +215,18 @@ impl VirtualMachine {
     /// The slots that were answered meanwhile, and how.
     pub fn take_answers(&mut self, queue: usize) -> BTreeMap<u16, u8> {
         let base = queue as u64 * RINGS + 0x8000;
-        let told: u16 = self.memory.load(GuestAddress(base + 2), Ordering::SeqCst).expect("inside");
+        let event = base - 0x8000 + 0x4004 + u64::from(self.entries) * 2;
         let mut slots = BTreeMap::new();
-        while self.vrings[queue].used != told {
+        loop {
+            let used = self.vrings[queue].used;
+            let told = || -> u16 { self.memory.load(GuestAddress(base + 2), Ordering::SeqCst).expect("inside") };
+            if used == told() {
+                // With an event index the next answer is to be told of; one that came before that is not.
+                self.memory.store(used, GuestAddress(event), Ordering::SeqCst).expect("inside");
+                if used == told() {
+                    return slots;
+                }
+            }
             let place = base + 4 + u64::from(self.vrings[queue].used % self.entries) * 8;
             let head: u32 = self.memory.read_obj(GuestAddress(place)).expect("inside");
             let slot = head as u16 / 4;
@@ -226,10 +235,6 @@ impl VirtualMachine {
             assert_eq!(slots.insert(slot, status), None, "answered twice");
             self.vrings[queue].used = self.vrings[queue].used.wrapping_add(1);
         }
-        // With an event index the next answer is to be told of.
-        let event = base - 0x8000 + 0x4004 + u64::from(self.entries) * 2;
-        self.memory.store(told, GuestAddress(event), Ordering::SeqCst).expect("inside");
-        slots
     }
 
     /// Waits until so many are answered; it is called for that.
