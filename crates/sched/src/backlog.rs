@@ -15,7 +15,7 @@
 //! keeps the arm streaming. When it has written all is worked out from where the writes lie.
 
 use crate::predict::{BufferBelief, Predictor};
-use block::{Command, Direction, Extent, Span, Time, Verb};
+use block::{Command, Direction, Extent, Lbn, Span, Time, Verb};
 
 /// Where a command stands among those of a request's turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,8 +41,10 @@ pub(crate) struct Backlog {
     buffer: BufferBelief,
     /// When the command in flight was issued; nothing where it was not seen.
     issued: Option<Time>,
-    /// When all that is buffered should be on the medium, the write in flight included. Of use where that goes first.
+    /// When all that is buffered should be on the medium, the write in flight included, and where the last of it ends. Of use where
+    /// that goes first.
     drained: Time,
+    next: Option<Lbn>,
     /// Blocks of room at a time, and the pace at which room comes, in blocks per ns, once that is known.
     room: f64,
     since: Time,
@@ -55,7 +57,7 @@ impl Backlog {
     pub(crate) fn new(buffer: BufferBelief) -> Backlog {
         let room = f64::from(buffer.blocks);
         let (issued, drained, since) = (None, Time::ZERO, Time::ZERO);
-        Backlog { buffer, issued, drained, room, since, pace: None, full: None }
+        Backlog { buffer, issued, drained, next: None, room, since, pace: None, full: None }
     }
 
     /// The arm may have written back until now.
@@ -79,7 +81,8 @@ impl Backlog {
         self.issued = Some(now);
         if self.buffer.goes_first && command.verb == (Verb::Write { fua: false }) {
             let from = self.drained.max(now);
-            let way = belief.approach(from, command.at, spot, Direction::Write);
+            let goes_on = self.next.replace(command.at.end()) == Some(command.at.start);
+            let way = belief.approach(from, command.at, spot, Direction::Write).filter(|_| !goes_on);
             let there = way.map_or(Span::ZERO, |way| way.travel + way.wait);
             self.drained = from + there + belief.transfer(command.at, spot);
         }
@@ -108,7 +111,9 @@ impl Backlog {
                 }
             }
             // The arm was elsewhere, and had to be done with all that goes first.
-            Verb::Read | Verb::Write { fua: true } | Verb::Seek => (self.since, self.drained) = (now, issued),
+            Verb::Read | Verb::Write { fua: true } | Verb::Seek => {
+                (self.since, self.drained, self.next) = (now, issued, None);
+            }
             Verb::Flush => {
                 self.pass(now);
                 (self.room, self.full, self.drained) = (f64::from(self.buffer.blocks), None, now);

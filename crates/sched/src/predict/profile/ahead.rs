@@ -56,6 +56,7 @@ pub(crate) fn go_on(
     }
     let rest = Extent { start: so_far.reached, blocks: (at.end().0 - so_far.reached.0) as u32 };
     let begins = if stopped { (now + overheads.read.a(last)).max(so_far.at) } else { so_far.at };
-    let (passage, lag) = way.read(mechanics, spin, begins, so_far.after, rest, hit + way.time(at.blocks - rest.blocks));
+    let (passage, lag) =
+        way.read(mechanics, spin, begins, so_far.after, rest, hit + way.time(at.blocks.saturating_sub(rest.blocks)));
     ((passage.end + lag).max(all_there).since(now), ReadAhead::behind(cache, &mechanics.layout, at, &passage))
 }
