@@ -437,8 +437,8 @@ impl Predictor for Profile {
         self.head_on(track, phase, direction, ahead.filter(|_| self.reads_ahead))
     }
 
-    fn buffered_cost(&self, now: Time) -> Option<u64> {
-        self.cost_buffered(now)
+    fn buffered_cost(&self) -> Option<u64> {
+        self.cost_buffered()
     }
 
     fn buffered_beside(&self) -> (Head, u64) {
@@ -521,6 +521,9 @@ impl Predictor for Profile {
         if self.buffers_writes && self.is_buffered(command.verb, command.at) {
             self.issue_buffered(now, command, spot);
             return;
+        }
+        if self.buffers_writes && command.verb == (Verb::Write { fua: false }) {
+            self.unwritten.note_size(command.at.blocks);
         }
         if !self.unwritten.is_empty() {
             self.free_arm(now);

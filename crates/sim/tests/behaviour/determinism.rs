@@ -65,7 +65,7 @@ fn the_same_experiment_and_seed_give_the_same_bytes_on_one_thread_and_on_two() {
 
 /// What the experiment above gave when this was written. If it moves, every recorded result may have: find out why,
 /// and say so in the changelog.
-const GOLDEN: u64 = 0xee8a_201d_e3bb_5c7d;
+const GOLDEN: u64 = 0x7144_884f_c38e_a155;
 
 #[test]
 fn results_are_pinned() {

@@ -65,11 +65,11 @@ fn what_requests_waited_for_the_drives_own_work_is_what_their_commands_did() {
         let waits: Vec<Span> = of_class.map(|step| step.parts.external).collect();
         let waited: Span = waits.iter().copied().sum();
         let expected = waited.as_ms() / told.requests as f64;
-        // Where the run ends, a command is under way.
+        // Where the run ends, a command or two are under way.
         let longest = waits.iter().max().expect("commands").as_ms();
         let off = (told.external_ms * told.requests as f64 - waited.as_ms()).abs();
         assert!(
-            off <= longest,
+            off <= 2.0 * longest,
             "{class}: {} ms, by its commands {expected}, at most {longest}",
             told.external_ms
         );

@@ -47,10 +47,8 @@ pub(super) struct BufferContents {
     capacity: u64,
     largest: u64,
     most: usize,
-    /// The size of the last write.
+    /// The size of the last write without FUA.
     last_size: u32,
-    /// What a write-back takes of late.
-    usual: Span,
     /// When all is written back and the track the arm is then on, where that goes before all else.
     drained: Option<(Time, Track)>,
     /// Room for looking that far ahead.
@@ -77,7 +75,6 @@ impl BufferContents {
             largest,
             most,
             last_size: 0,
-            usual: Span::ZERO,
             drained: None,
             scratch: VecDeque::with_capacity(if goes_first { FORESEEN } else { 0 }),
             found_room: true,
@@ -119,6 +116,11 @@ impl BufferContents {
             let gone = self.held.remove(place).map_or(0, |held| held.at.blocks);
             self.blocks -= u64::from(gone);
         }
+    }
+
+    /// A write of so many blocks is issued that the buffer has no room for at all.
+    pub(super) fn note_size(&mut self, blocks: u32) {
+        self.last_size = blocks;
     }
 
     /// Whether the last write had to wait for room.
@@ -192,8 +194,6 @@ impl Profile {
         let Some(held) = self.unwritten.held.remove(place) else { return };
         (self.left, self.free) = self.write_back(began, &self.left, &held);
         self.unwritten.leaving = held.at.blocks;
-        let usual = &mut self.unwritten.usual;
-        *usual = Span(usual.0 - usual.0 / 8 + self.free.since(began).0 / 8);
     }
 
     /// What the drive writes back on its own account until `now`, having no command.
@@ -340,21 +340,19 @@ impl Profile {
         }
     }
 
-    /// What a write costs that goes into the buffer, wherever it lies: what is left until there is room. Nothing where it is
-    /// written back before all else; then its place tells what it takes.
-    pub(super) fn cost_buffered(&self, now: Time) -> Option<u64> {
-        if !self.buffers_writes || self.cache.drain != Drain::Soonest {
-            return None;
-        }
+    /// What a write costs that goes into the buffer at once, wherever it lies. Nothing where it is written back before all else, or
+    /// has to wait for room, or is larger than the buffer: then its place tells what it takes. To have it wait by the time until
+    /// there is room does more among small writes anywhere, and far less beside a stream: each write of that would take the arm
+    /// there and back.
+    pub(super) fn cost_buffered(&self) -> Option<u64> {
+        let like = Extent { start: self.arm, blocks: self.unwritten.last_size };
+        let at_once = self.buffers_writes
+            && self.cache.drain == Drain::Soonest
+            && u64::from(like.blocks) <= self.unwritten.largest
+            && self.unwritten.has_room(like, &self.cache);
         // What the drive is reading ahead is had first.
         let last = self.last as usize;
-        let least = self.motion.buffered[last].max(self.motion.hit[last] + 1);
-        let like = Extent { start: self.arm, blocks: self.unwritten.last_size };
-        if self.unwritten.has_room(like, &self.cache) {
-            return Some(least);
-        }
-        let until = if self.unwritten.leaving > 0 { self.free.since(now) } else { self.unwritten.usual };
-        Some(least.max(self.motion.ticks(until)))
+        at_once.then(|| self.motion.buffered[last].max(self.motion.hit[last] + 1))
     }
 }
 
