@@ -51,7 +51,7 @@ pub(super) trait View<P: Predictor> {
     fn sieve(belief: &P, head: &Self::Head, least: u64, keys: &[u64], range: (u64, u64)) -> Sieve;
     /// What every write but FUA costs, where that does not depend on where it lies; and the head, with its key, that such a write
     /// should lie near to.
-    fn flat(belief: &P) -> Option<(u64, (Self::Head, u64))>;
+    fn flat(belief: &P, now: Time) -> Option<(u64, (Self::Head, u64))>;
     /// Nothing with a key in `from..=to` costs less.
     fn least(belief: &P, head: &Self::Head, from: u64, to: u64, direction: Direction) -> u64;
     /// The same of all keys from `from` on, and of all up to `to`.
@@ -263,7 +263,7 @@ impl<P: Predictor, V: View<P>> Greedy<P, V> {
         let mut best = Cheapest::under(ceiling);
         self.search::<READS>(&head, key, oldest.floor, belief, &mut best);
         self.search::<FUA_WRITES>(&head, key, oldest.floor, belief, &mut best);
-        match V::flat(belief).filter(|_| self.has_writes()) {
+        match V::flat(belief, now).filter(|_| self.has_writes()) {
             Some((cost, near)) => self.offer_flat(cost, near, oldest.floor, (jobs, belief), &mut best),
             None => self.search::<WRITES>(&head, key, oldest.floor, belief, &mut best),
         }

@@ -229,7 +229,7 @@ impl<P: Predictor> Policy<P> for Lookahead<P> {
     fn take(&mut self, now: Time, jobs: &Jobs<P::Spot>, belief: &P) -> Option<JobId> {
         let oldest = self.greedy.oldest(now, jobs, belief);
         // What a buffer takes at once leaves the arm where it is.
-        if oldest.overdue.is_some() || (self.greedy.has_writes() && belief.buffered_cost().is_some()) {
+        if oldest.overdue.is_some() || (self.greedy.has_writes() && belief.buffered_cost(now).is_some()) {
             return self.greedy.take(now, jobs, belief);
         }
         let id = self.choose(now, oldest.floor, jobs, belief)?;

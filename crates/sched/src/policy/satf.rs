@@ -59,8 +59,8 @@ impl<P: Predictor> View<P> for AccessTime {
         belief.sieve(head, least, keys, range)
     }
 
-    fn flat(belief: &P) -> Option<(u64, (P::Head, u64))> {
-        Some((belief.buffered_cost()?, belief.buffered_beside()))
+    fn flat(belief: &P, now: Time) -> Option<(u64, (P::Head, u64))> {
+        Some((belief.buffered_cost(now)?, belief.buffered_beside()))
     }
 
     #[inline(always)]

@@ -60,7 +60,7 @@ impl<P: Predictor> View<P> for Nearness {
         Sieve::OPEN
     }
 
-    fn flat(_: &P) -> Option<(u64, (u64, u64))> {
+    fn flat(_: &P, _: Time) -> Option<(u64, (u64, u64))> {
         None
     }
 

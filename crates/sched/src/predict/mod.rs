@@ -243,7 +243,8 @@ pub trait Predictor {
     }
 
     /// What a write without FUA costs wherever it lies, while the device is believed to take it into its buffer at once.
-    fn buffered_cost(&self) -> Option<u64> {
+    fn buffered_cost(&self, now: Time) -> Option<u64> {
+        let _ = now;
         None
     }
 

@@ -437,8 +437,8 @@ impl Predictor for Profile {
         self.head_on(track, phase, direction, ahead.filter(|_| self.reads_ahead))
     }
 
-    fn buffered_cost(&self) -> Option<u64> {
-        self.cost_buffered()
+    fn buffered_cost(&self, now: Time) -> Option<u64> {
+        self.cost_buffered(now)
     }
 
     fn buffered_beside(&self) -> (Head, u64) {

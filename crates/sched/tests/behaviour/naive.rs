@@ -106,7 +106,7 @@ impl Naive {
             "satf" => {
                 let (head, _) = belief.head(now);
                 near = self.near_writes(now, belief, waiting, 0);
-                near.iter().min_by_key(|job| (cost(belief, &head, job), job.sequence))
+                near.iter().min_by_key(|job| (cost(now, belief, &head, job), job.sequence))
             }
             "asatf" => return self.aged(now, belief, waiting),
             "look" => self.look(arm, waiting),
@@ -184,8 +184,9 @@ impl Naive {
         let base = waiting.iter().find(|job| by_base.contains(&job.sequence));
         let (head, _) = belief.head(now);
         let near = self.near_writes(now, belief, waiting, 0);
-        let known = near.iter().filter(|job| knows(job)).min_by_key(|job| (cost(belief, &head, job), job.sequence));
-        let cost_of = |job: &Waiting| cost(belief, &head, job);
+        let known =
+            near.iter().filter(|job| knows(job)).min_by_key(|job| (cost(now, belief, &head, job), job.sequence));
+        let cost_of = |job: &Waiting| cost(now, belief, &head, job);
         let worth = |job: &&Waiting| match base {
             Some(base) if self.knobs.beside.learn == Learn::Set && self.knobs.beside.margin > 0.0 => {
                 cost_of(job) < (cost_of(base) as f64 * (1.0 - self.knobs.beside.margin)) as u64
@@ -201,7 +202,7 @@ impl Naive {
 
     /// The first requests of the best plans, where few enough wait to try them all; any, where more do.
     fn planned<P: Predictor>(&self, now: Time, belief: &P, waiting: &[Waiting]) -> Vec<u64> {
-        let buffered = |job: &Waiting| job.op == Op::Write { fua: false } && belief.buffered_cost().is_some();
+        let buffered = |job: &Waiting| job.op == Op::Write { fua: false } && belief.buffered_cost(now).is_some();
         let overdue = |job: &Waiting| self.knobs.age_limit.is_some_and(|limit| now.since(job.arrived) > limit);
         let horizon = self.knobs.horizon.min(waiting.len() as u32);
         if horizon <= 1 || waiting.iter().any(|job| buffered(job) || overdue(job)) {
@@ -231,7 +232,7 @@ impl Naive {
     ) -> i128 {
         let job = &waiting[*plan.last().expect("a plan has a request")];
         let aged = Span((self.knobs.age_weight * now.since(job.arrived).0 as f64) as u64);
-        let score = cost(belief, head, job) as i64 - belief.ticks(aged) as i64;
+        let score = cost(now, belief, head, job) as i64 - belief.ticks(aged) as i64;
         let counted = i128::from(score) * (17 - plan.len() as i128);
         if plan.len() as u32 == horizon {
             return counted;
@@ -248,7 +249,7 @@ impl Naive {
     /// Of the writes that a buffer takes at the same cost wherever they lie, those alone that lie nearest to what went into it last,
     /// within some ticks; and all else.
     fn near_writes<P: Predictor>(&self, now: Time, belief: &P, waiting: &[Waiting], within: i64) -> Vec<Waiting> {
-        let flat = belief.buffered_cost().is_some();
+        let flat = belief.buffered_cost(now).is_some();
         let buffered = |job: &Waiting| flat && job.op == Op::Write { fua: false };
         let (head, _) = belief.buffered_beside();
         let away = |job: &Waiting| {
@@ -268,7 +269,7 @@ impl Naive {
         let (head, _) = belief.head(now);
         let score = |job: &Waiting| {
             let aged = Span((self.knobs.age_weight * now.since(job.arrived).0 as f64) as u64);
-            cost(belief, &head, job) as i64 - belief.ticks(aged) as i64
+            cost(now, belief, &head, job) as i64 - belief.ticks(aged) as i64
         };
         let near = self.near_writes(now, belief, waiting, 3);
         let least = near.iter().map(score).min().unwrap_or(0);
@@ -278,8 +279,8 @@ impl Naive {
 }
 
 /// A write that goes into the buffer costs the same wherever it lies; one with FUA does not go there.
-fn cost<P: Predictor>(belief: &P, head: &P::Head, job: &Waiting) -> u64 {
-    if let (Op::Write { fua: false }, Some(flat)) = (job.op, belief.buffered_cost()) {
+fn cost<P: Predictor>(now: Time, belief: &P, head: &P::Head, job: &Waiting) -> u64 {
+    if let (Op::Write { fua: false }, Some(flat)) = (job.op, belief.buffered_cost(now)) {
         return flat;
     }
     let spot = belief.spot(Extent::new(job.start, 1));

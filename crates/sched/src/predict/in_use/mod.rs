@@ -339,7 +339,7 @@ impl Predictor for InUse {
         (head, self.beside)
     }
 
-    fn buffered_cost(&self) -> Option<u64> {
+    fn buffered_cost(&self, _: Time) -> Option<u64> {
         (self.buffered >= TRUST).then_some(self.buffered_time)
     }
 

@@ -124,7 +124,7 @@ fn writes_are_believed_to_go_to_a_buffer_after_several_did_until_one_went_to_the
         bench.mimic.note_issue(bench.now, &command, bench.mimic.spot(at));
         bench.now = Time(bench.now.0 + took);
         bench.mimic.note_completion(bench.now, &command, Outcome::Ok);
-        bench.mimic.buffered_cost()
+        bench.mimic.buffered_cost(Time::ZERO)
     };
     const QUICK: u64 = 90_000;
     for round in 0..3 {

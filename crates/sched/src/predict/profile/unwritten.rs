@@ -22,6 +22,8 @@ const MOST_EXTENTS: usize = 1024;
 const UNKNOWN_BLOCKS: u64 = 1 << 18;
 /// So many writes in a row that come back sooner than from the medium, and there is a buffer.
 const QUICK: u32 = 4;
+/// Writes up to this length are not of a stream, in blocks.
+const SHORT_BLOCKS: u32 = 128;
 /// Of what is written back before all else so much is looked through beforehand.
 const FORESEEN: usize = 64;
 
@@ -49,6 +51,8 @@ pub(super) struct BufferContents {
     most: usize,
     /// The size of the last write without FUA.
     last_size: u32,
+    /// What a write-back takes of late.
+    usual: Span,
     /// When all is written back and the track the arm is then on, where that goes before all else.
     drained: Option<(Time, Track)>,
     /// Room for looking that far ahead.
@@ -75,6 +79,7 @@ impl BufferContents {
             largest,
             most,
             last_size: 0,
+            usual: Span::ZERO,
             drained: None,
             scratch: VecDeque::with_capacity(if goes_first { FORESEEN } else { 0 }),
             found_room: true,
@@ -194,6 +199,8 @@ impl Profile {
         let Some(held) = self.unwritten.held.remove(place) else { return };
         (self.left, self.free) = self.write_back(began, &self.left, &held);
         self.unwritten.leaving = held.at.blocks;
+        let usual = &mut self.unwritten.usual;
+        *usual = Span(usual.0 - usual.0 / 8 + self.free.since(began).0 / 8);
     }
 
     /// What the drive writes back on its own account until `now`, having no command.
@@ -340,19 +347,23 @@ impl Profile {
         }
     }
 
-    /// What a write costs that goes into the buffer at once, wherever it lies. Nothing where it is written back before all else, or
-    /// has to wait for room, or is larger than the buffer: then its place tells what it takes. To have it wait by the time until
-    /// there is room does more among small writes anywhere, and far less beside a stream: each write of that would take the arm
-    /// there and back.
-    pub(super) fn cost_buffered(&self) -> Option<u64> {
+    /// What a write costs that goes into the buffer, wherever it lies: what is left until there is room. Nothing where it is written
+    /// back before all else, or is larger than the buffer; then its place tells what it takes. So it does of a long one that has to
+    /// wait: those are most often of a stream, and to take each as soon as there is room has the arm go there and back for it.
+    pub(super) fn cost_buffered(&self, now: Time) -> Option<u64> {
         let like = Extent { start: self.arm, blocks: self.unwritten.last_size };
-        let at_once = self.buffers_writes
-            && self.cache.drain == Drain::Soonest
-            && u64::from(like.blocks) <= self.unwritten.largest
-            && self.unwritten.has_room(like, &self.cache);
+        let fits = u64::from(like.blocks) <= self.unwritten.largest;
+        if !self.buffers_writes || self.cache.drain != Drain::Soonest || !fits {
+            return None;
+        }
         // What the drive is reading ahead is had first.
         let last = self.last as usize;
-        at_once.then(|| self.motion.buffered[last].max(self.motion.hit[last] + 1))
+        let least = self.motion.buffered[last].max(self.motion.hit[last] + 1);
+        if self.unwritten.has_room(like, &self.cache) {
+            return Some(least);
+        }
+        let until = if self.unwritten.leaving > 0 { self.free.since(now) } else { self.unwritten.usual };
+        (like.blocks <= SHORT_BLOCKS).then(|| least.max(self.motion.ticks(until)))
     }
 }
 
