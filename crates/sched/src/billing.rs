@@ -96,7 +96,8 @@ impl<P: Predictor> Board<P> {
         let divides = self.rules.shares.is_some() || self.rules.divides;
         let moves = (divides && command.verb.transfers())
             .then(|| self.belief.approach(now, command.at, spot, command.verb.direction()));
-        let believed = moves.flatten().map(|way| (way.travel, way.wait));
+        // What the arm is still at is billed to who wrote it.
+        let believed = moves.flatten().map(|way| (way.travel.less(way.busy), way.wait));
         let job = id.and_then(|id| self.jobs.get_mut(id));
         let (class, cause) = match (job, errand) {
             (Some(job), _) if self.fills_slack => (job.qos.class, Cause::Slack),

@@ -104,7 +104,7 @@ impl Predictor for Oracle {
         let (travel, wait) = shadow.approach(now, Command::new(verb, at, Place::Nowhere))?;
         let (layout, turn) = (&shadow.mechanics().layout, shadow.mechanics().rotation.period());
         let distance = shadow.track().cylinder.abs_diff(layout.locate(at.start).track.cylinder);
-        Some(Approach { travel, wait, turn, distance, cylinders: layout.cylinders() })
+        Some(Approach { travel, busy: Span::ZERO, wait, turn, distance, cylinders: layout.cylinders() })
     }
 
     fn seek_time(&self, distance: u32) -> Span {

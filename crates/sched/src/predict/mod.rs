@@ -82,6 +82,8 @@ pub const UNKNOWN: u64 = 1 << 61;
 pub struct Approach {
     /// Until the arm is there, command overhead included.
     pub travel: Span,
+    /// The part of that for which it is believed to be at what was written before.
+    pub busy: Span,
     /// From then until the first block comes under the head.
     pub wait: Span,
     /// The time of one revolution.

@@ -518,12 +518,12 @@ impl Predictor for Profile {
     fn note_issue(&mut self, now: Time, command: &Command, spot: Spot) {
         self.issued = now;
         self.in_flight += 1;
-        if self.buffers_writes && self.is_buffered(command.verb, command.at) {
-            self.issue_buffered(now, command, spot);
-            return;
-        }
         if self.buffers_writes && command.verb == (Verb::Write { fua: false }) {
             self.unwritten.note_size(command.at.blocks);
+            if self.is_buffered(command.verb, command.at) {
+                self.issue_buffered(now, command, spot);
+                return;
+            }
         }
         if !self.unwritten.is_empty() {
             self.free_arm(now);

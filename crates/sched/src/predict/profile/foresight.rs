@@ -31,7 +31,7 @@ impl Profile {
         let wait = self.phase.reach(arrived, spot.angle).since(arrived);
         let (distance, cylinders) =
             (self.left.track.cylinder.abs_diff(spot.track.cylinder), self.mechanics.layout.cylinders());
-        Some(Approach { travel: arrived.since(now), wait, turn, distance, cylinders })
+        Some(Approach { travel: arrived.since(now), busy: self.free.since(now), wait, turn, distance, cylinders })
     }
 
     /// A transfer was issued; `PLAIN` says that it is a read that goes on nowhere, as most are that a scheduler chooses.

@@ -123,7 +123,7 @@ impl BufferContents {
         }
     }
 
-    /// A write of so many blocks is issued that the buffer has no room for at all.
+    /// A write of so many blocks is issued, whether or not the buffer is large enough for it.
     pub(super) fn note_size(&mut self, blocks: u32) {
         self.last_size = blocks;
     }
@@ -274,7 +274,6 @@ impl Profile {
             unwritten.blocks += u64::from(command.at.blocks);
             unwritten.held.push_back(BufferedExtent { at: command.at, spot, ready });
         }
-        unwritten.last_size = command.at.blocks;
         if self.left.reading && self.left.next == command.at.start {
             // What is read there goes on behind it.
             self.left.next = command.at.end();
