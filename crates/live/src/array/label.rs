@@ -170,8 +170,7 @@ impl Superblock {
         (self.events, self.sequence)
     }
 
-    /// Whether another superblock of this array, which is no newer, is of the same past: of a copy of the array that was served by itself it
-    /// is not.
+    /// Whether another superblock of this array, which is no newer, is of the same past: not of a copy that was served by itself.
     pub(super) fn shares_past(&self, other: &Superblock) -> bool {
         [self.service, self.former_service].contains(&other.service)
     }

@@ -321,8 +321,8 @@ mod tests {
         assert!(one.due().is_some());
     }
 
-    /// When requests are made of which each takes a second, four at once at most.
-    fn made(drain_above: Option<f64>, count: usize) -> Vec<u64> {
+    /// The seconds at which requests begin of which each takes a second, four at once at most.
+    fn begin_times(drain_above: Option<f64>, count: usize) -> Vec<u64> {
         let plan = RepairPlan { blocks: 10, depth: 4, start: Span(0), again: false, rate: None, drain_above };
         let mut sweep = Sweep::new(&plan, 1 << 40);
         let (mut made, mut waiting) = (Vec::new(), VecDeque::new());
@@ -346,10 +346,10 @@ mod tests {
     #[test]
     fn above_a_pace_the_next_request_waits_until_all_have_ended() {
         // Each second four, and none between: those that end together are followed by as many.
-        assert_eq!(made(None, 12), [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2]);
-        assert_eq!(made(Some(1e6), 12), made(None, 12));
+        assert_eq!(begin_times(None, 12), [0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2]);
+        assert_eq!(begin_times(Some(1e6), 12), begin_times(None, 12));
         // So slow that each request waits: only when all are ended the next is made, and that alone.
-        assert_eq!(made(Some(0.1), 12), [0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8]);
+        assert_eq!(begin_times(Some(0.1), 12), [0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8]);
         let draining = Draining::new(2.0, Time::ZERO);
         assert!(!draining.holds);
         // Three a second: above two as soon as md's extra second weighs little; below once it slows down, over half a minute.

@@ -67,6 +67,17 @@ fn pack(archive: &mut Vec<u8>, name: &str, mode: u32, bytes: &[u8]) {
     archive.resize(archive.len().next_multiple_of(4), 0);
 }
 
+/// What is booted, and a folder that QEMU may share; nothing, which is said, where there is no machine.
+fn prepare() -> Option<([PathBuf; 3], Folder)> {
+    let Some(parts) = parts() else {
+        skip("a machine is not there: .ci/guest, and apt-get install qemu-system-x86 busybox-static");
+        return None;
+    };
+    let folder = Folder::new();
+    fs::set_permissions(&folder.0, fs::Permissions::from_mode(0o700)).expect("a folder of ours");
+    Some((parts, folder))
+}
+
 /// What the machine begins with: a script, and other files by name.
 fn archive([_, modules, shell]: &[PathBuf; 3], init: &str, others: &[(&str, &Path)]) -> Vec<u8> {
     let mut archive = Vec::new();
@@ -173,12 +184,8 @@ impl Drop for BootedGuest {
 
 #[test]
 fn a_virtual_machine_keeps_its_disk_though_the_server_is_killed() {
-    let Some(parts) = parts() else {
-        return skip("a machine is not there: .ci/guest, and apt-get install qemu-system-x86 busybox-static");
-    };
-    let folder = Folder::new();
+    let Some((parts, folder)) = prepare() else { return };
     let path = &folder.0;
-    fs::set_permissions(path, fs::Permissions::from_mode(0o700)).expect("a folder of ours");
     fs::File::create(path.join("device")).and_then(|file| file.set_len(64 << 20)).expect("a device");
     fs::write(path.join("initrd"), archive(&parts, INIT, &[])).expect("an archive");
     let text = "[drive]\npath = \"device\"\n[scheduler]\npolicy = \"look\"\n[serve]\nsocket = \"nbd\"\n\

@@ -2,13 +2,10 @@
 //! time. What the machine and the host add to each request is measured first, with one random read at a time, and simulated as the
 //! drive's overhead. On a host that does other things besides, that is not the same for each request: let it be quiet.
 
-use super::{BootedGuest, KillableServer, archive, parts};
-use crate::server::Folder;
-use crate::tool::skip;
+use super::{BootedGuest, KillableServer, archive, prepare};
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -149,12 +146,8 @@ fn simulate(folder: &Path, scheduler: &str, load: &[Process], overhead: f64) -> 
 #[test]
 #[ignore = "ten minutes of a quiet machine"]
 fn linux_schedulers_do_as_they_are_simulated() {
-    let Some(parts) = parts() else {
-        return skip("a machine is not there: .ci/guest, and apt-get install qemu-system-x86 busybox-static");
-    };
-    let folder = Folder::new();
+    let Some((parts, folder)) = prepare() else { return };
     let path = &folder.0;
-    fs::set_permissions(path, fs::Permissions::from_mode(0o700)).expect("a folder of ours");
     let mut asked = ask_machine(path, &parts).into_iter();
     let plain = asked.next().expect("it was asked")[0];
     let overhead = (plain.0 - simulate(path, "fcfs", PLAIN, 0.0)[0].0).max(0.0);

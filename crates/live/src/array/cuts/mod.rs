@@ -462,7 +462,8 @@ fn tell(scene: &Scene, writes: u64) -> bool {
     played.unwrap_or_else(|_| panic!("seed {seed}, {level:?}, {fate:?}: the power goes after {writes} writes"))
 }
 
-fn given(name: &str) -> Option<u64> {
+/// What a variable of the environment says.
+fn read_number(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }
 
@@ -479,12 +480,12 @@ fn cut_everywhere(scene: &Scene) -> u64 {
 /// `HALFTURN_SEED=N` cuts one scene at each of its writes; `HALFTURN_SEEDS=N` takes so many scenes cut anywhere in place of 300.
 #[test]
 fn wherever_the_power_goes_what_was_flushed_is_there_and_all_agrees() {
-    if let Some(seed) = given("HALFTURN_SEED") {
+    if let Some(seed) = read_number("HALFTURN_SEED") {
         println!("{} cuts", cut_everywhere(&scene(seed, 40)));
         return;
     }
     let mut cuts: u64 = (0..12).map(|seed| cut_everywhere(&scene(seed, 12))).sum();
-    for seed in 100..100 + given("HALFTURN_SEEDS").unwrap_or(300) {
+    for seed in 100..100 + read_number("HALFTURN_SEEDS").unwrap_or(300) {
         cuts += u64::from(tell(&scene(seed, 40), Draw::new(seed, 9).below(250)));
     }
     println!("{cuts} cuts");
