@@ -4,6 +4,9 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Instant;
 
+/// What stands outside the first build, and is tried and checked too: with the same features everywhere, all is built once.
+pub(crate) const FEATURES: &str = "halfturn/tls,halfturn/vhost-user,halfturn/parquet";
+
 /// What lies beside the repository, and the tests that only it allows.
 const SHARED: &str = "measured traces, DiskSim's answers, drives of others";
 
@@ -20,8 +23,7 @@ pub fn run(root: &Path, arguments: &[String]) -> Result<bool, String> {
         println!("some NBD clients are not there: their tests are SKIPPED");
     }
     let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
-    // What stands outside the first build is tried too.
-    let tests = ["test", "--workspace", "--locked", "--features", "halfturn/tls,halfturn/vhost-user,halfturn/parquet"];
+    let tests = ["test", "--workspace", "--locked", "--features", FEATURES];
     let passed = succeeds(Command::new(cargo).args(tests).args(arguments).current_dir(root))?;
     let minutes = began.elapsed().as_secs_f64() / 60.0;
     let told = if passed { "all tests passed" } else { "some tests FAILED" };

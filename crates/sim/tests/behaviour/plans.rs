@@ -6,7 +6,7 @@ use std::path::Path;
 
 const DRIVES: [&str; 4] = ["st318437lw", "nl20", "atlas10k", "mimic-base"];
 
-fn stream(model: &str, plan: &str, size: &str) -> Replication {
+fn stream(model: &str, plan: &str, size: &str, requests: u32) -> Replication {
     once(&format!(
         r#"
         [drive]
@@ -22,7 +22,7 @@ fn stream(model: &str, plan: &str, size: &str) -> Replication {
         depth = 1
         size = "{size}"
         [run]
-        requests = 12000
+        requests = {requests}
         warmup = "60s"
         "#
     ))
@@ -35,10 +35,11 @@ fn figures(run: &Replication) -> (f64, f64) {
 #[test]
 fn the_offset_found_loses_less_than_one_percent_against_the_best_fixed_one_and_waits_no_longer() {
     for model in DRIVES {
-        let fixed = (1..=10)
-            .map(|step| figures(&stream(model, &format!("offset = \"{}ms\"", 0.5 * f64::from(step)), "256KiB")));
+        let fixed = (1..=10).map(|step| {
+            figures(&stream(model, &format!("offset = \"{}ms\"", 0.5 * f64::from(step)), "256KiB", 12_000))
+        });
         let best = fixed.max_by(|a, b| a.0.total_cmp(&b.0)).unwrap();
-        let found = figures(&stream(model, "offset = \"auto\"", "256KiB"));
+        let found = figures(&stream(model, "offset = \"auto\"", "256KiB", 12_000));
         println!(
             "{model}: best fixed offset {:.3} MB/s, {:.2} ms; found {:.3} MB/s, {:.2} ms",
             best.0, best.1, found.0, found.1
@@ -50,8 +51,8 @@ fn the_offset_found_loses_less_than_one_percent_against_the_best_fixed_one_and_w
 #[test]
 fn a_plan_picked_for_the_wait_of_the_papers_waits_no_longer_and_does_more() {
     for model in DRIVES {
-        let preset = figures(&stream(model, "preset = \"virtual-io-2002\"", "256KiB"));
-        let picked = figures(&stream(model, &format!("target_wait = \"{:.3}ms\"", preset.1), "256KiB"));
+        let preset = figures(&stream(model, "preset = \"virtual-io-2002\"", "256KiB", 12_000));
+        let picked = figures(&stream(model, &format!("target_wait = \"{:.3}ms\"", preset.1), "256KiB", 12_000));
         println!(
             "{model}: preset {:.3} MB/s, {:.2} ms; picked {:.3} MB/s, {:.2} ms",
             preset.0, preset.1, picked.0, picked.1
@@ -64,7 +65,7 @@ fn a_plan_picked_for_the_wait_of_the_papers_waits_no_longer_and_does_more() {
 fn a_wait_that_is_wanted_is_kept_or_said_to_be_out_of_reach() {
     for model in DRIVES {
         for wanted in [1.0, 2.0, 4.0] {
-            let run = stream(model, &format!("target_wait = \"{wanted}ms\""), "2MiB");
+            let run = stream(model, &format!("target_wait = \"{wanted}ms\""), "2MiB", 3000);
             let out_of_reach = run.notes[0].contains("cannot");
             let wait = run.meter.expected_wait_ms();
             println!("{model}: {wait:.2} ms: {}", run.notes[0]);

@@ -6,6 +6,7 @@ mod picture;
 mod validation;
 
 use crate::budget::{CostTable, cost_tables, table_titled};
+use crate::test::FEATURES;
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -21,9 +22,12 @@ impl Program {
     /// Builds it: quick to run where pages are written, quick to build, as tests have it, where they are checked.
     pub(crate) fn build(root: &Path, check: bool) -> Result<Program, String> {
         let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
-        let (flags, profile): (&[&str], _) = if check { (&[], "debug") } else { (&["--release"], "release") };
+        let (flags, profile): (&[&str], _) = match check {
+            true => (&["--workspace", "--features", FEATURES], "debug"),
+            false => (&["--package", "halfturn", "--release"], "release"),
+        };
         let mut command = Command::new(cargo);
-        command.args(["build", "--quiet", "--locked", "--package", "halfturn"]).args(flags).current_dir(root);
+        command.args(["build", "--quiet", "--locked", "--bin", "halfturn"]).args(flags).current_dir(root);
         let status = command.status().map_err(|error| format!("cargo: {error}"))?;
         let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
         let path = target.join(profile).join("halfturn");
