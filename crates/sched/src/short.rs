@@ -13,7 +13,7 @@ use crate::board::{Board, Errand};
 use crate::event::{Action, Wait};
 use crate::frames::Frames;
 use crate::job::JobState;
-use crate::plan::{LastFua, Plan, PreemptAt, Short, Split};
+use crate::plan::{LastFua, Plan, PreemptAt, Preemption, Short, Split};
 use crate::predict::Predictor;
 use crate::punctual::{Arrival, Punctuality};
 use crate::tally::Tally;
@@ -252,6 +252,10 @@ impl ShortCommands {
         now: Time,
         out: &mut Vec<Action>,
     ) {
+        // Nobody is asked where nobody interrupts.
+        if board.rules.preemption == Preemption::Never {
+            return;
+        }
         let Some(target) = self.target else { return };
         let Some(job) = board.jobs.get(target.id).copied() else { return };
         if job.rest().blocks == 0 || board.rules.budget.is_some_and(|budget| !board.leisure.allows(&budget)) {
@@ -524,8 +528,23 @@ impl ShortCommands {
     }
 
     /// Notes that a command of a request came back well, and whether that was all of it.
-    #[inline(never)]
+    #[inline(always)]
     pub(crate) fn note_done<P: Predictor>(
+        &mut self,
+        board: &Board<P>,
+        arbiter: &mut dyn Arbiter<P>,
+        id: JobId,
+        all: bool,
+        now: Time,
+    ) {
+        // Of most there is nothing to note: they are neither the first of their request nor the last.
+        if all || self.expected.is_some() {
+            self.note_first_or_last(board, arbiter, id, all, now);
+        }
+    }
+
+    #[inline(never)]
+    fn note_first_or_last<P: Predictor>(
         &mut self,
         board: &Board<P>,
         arbiter: &mut dyn Arbiter<P>,
