@@ -351,6 +351,17 @@ mod tests {
     }
 
     #[test]
+    fn a_segment_that_ends_where_it_did_is_in_use() {
+        let mut segments = Segments::new(2, 100);
+        let first = fill(&mut segments, Extent::new(0, 10));
+        fill(&mut segments, Extent::new(1000, 10));
+        segments.end_at(first, Lbn(10));
+        fill(&mut segments, Extent::new(2000, 10));
+        assert_eq!(segments.look(Extent::new(0, 10)), Lookup::Hit(0));
+        assert_eq!(segments.look(Extent::new(1000, 10)), Lookup::Miss);
+    }
+
+    #[test]
     fn an_empty_segment_is_filled_before_any_other() {
         let mut segments = Segments::new(2, 100);
         fill(&mut segments, Extent::new(0, 10));
@@ -411,6 +422,7 @@ mod tests {
                     (None, None) => Lookup::Miss,
                 };
                 assert_eq!(segments.look(at), expected, "{most} segments, step {step}");
+                assert!(held.iter().all(|it| it.start <= it.end), "{most} segments, step {step}");
                 let i = draw(u64::from(most)) as usize;
                 match draw(6) {
                     0 | 1 => drop(segments.fill(at.start, at.end())),
