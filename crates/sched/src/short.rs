@@ -527,24 +527,10 @@ impl ShortCommands {
         true
     }
 
-    /// Notes that a command of a request came back well, and whether that was all of it.
-    #[inline(always)]
-    pub(crate) fn note_done<P: Predictor>(
-        &mut self,
-        board: &Board<P>,
-        arbiter: &mut dyn Arbiter<P>,
-        id: JobId,
-        all: bool,
-        now: Time,
-    ) {
-        // Of most there is nothing to note: they are neither the first of their request nor the last.
-        if all || self.expected.is_some() {
-            self.note_first_or_last(board, arbiter, id, all, now);
-        }
-    }
-
+    /// Notes that a command of a request came back well, and whether that was all of it. There is nothing to note where it was not,
+    /// and nothing is expected.
     #[inline(never)]
-    fn note_first_or_last<P: Predictor>(
+    pub(crate) fn note_done<P: Predictor>(
         &mut self,
         board: &Board<P>,
         arbiter: &mut dyn Arbiter<P>,
