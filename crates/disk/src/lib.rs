@@ -18,6 +18,7 @@ mod plan;
 mod published;
 mod read;
 mod rotation;
+mod run_on;
 mod seek;
 mod sheet;
 mod unmeasured;
@@ -29,12 +30,13 @@ pub use layout::{
     Beneath, Child, Elsewhere, EntryPlan, Layout, LayoutPlan, ListPlan, ListZone, Order, Parity, SectorRun, Sparing,
     Spot, Track, TrackPlan, TreePlan, ZonePlan,
 };
-pub use mechanics::{Mechanics, Passage, Piece, Progress, Stroke, Switches};
+pub use mechanics::{Mechanics, Passage, Piece, Stroke, Switches};
 pub use other::Other;
 pub use plan::{Confidence, DrivePlan};
 pub use published::Published;
 pub use read::{Drive, Model, load, parse, tables};
 pub use rotation::{Rotation, Spin};
+pub use run_on::Progress;
 pub use seek::{SeekCurve, SeekTable};
 pub use sheet::{
     After, Ahead, Bus, Cache, Disconnect, Drain, Drift, DurationLimit, FreesAt, Large, LimitPolicy, Overheads, Queue,

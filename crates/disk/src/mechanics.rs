@@ -6,7 +6,7 @@
 
 use crate::rotation::JUST_PASSED;
 use crate::{Access, Delivery, Layout, Rotation, SeekTable, Spin, Spot, Track};
-use block::{Direction, Extent, Lbn, Span, Time};
+use block::{Direction, Extent, Span, Time};
 
 /// Times of moves that are not seeks, and what writing adds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -72,17 +72,6 @@ pub struct Passage {
     pub after: Spot,
     /// The angle under the head at the end: that of `after`, unless blocks were taken out of order.
     pub angle: u64,
-}
-
-/// How far a transfer that runs on and on has come.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Progress {
-    /// The block after the last one passed.
-    pub reached: Lbn,
-    /// When that one had passed.
-    pub at: Time,
-    /// The place after it, on the same track.
-    pub after: Spot,
 }
 
 /// The mechanics of a drive.
@@ -480,70 +469,6 @@ impl Mechanics {
         }
     }
 
-    /// How far a transfer that runs on and on has come that had reached block `from`, at `spot`, at `since`: it
-    /// stops at the first sector boundary at or after `now`, or at block `limit`. O(tracks touched).
-    #[must_use]
-    pub fn run_on(&self, spin: &impl Spin, since: Progress, limit: Lbn, now: Time, direction: Direction) -> Progress {
-        let mut so_far = since;
-        self.go_on(spin, &mut so_far, limit, now, direction);
-        so_far
-    }
-
-    /// The same, in place: the hot path of a drive that reads ahead, which most often stops on the track it is on.
-    #[inline]
-    pub fn go_on(&self, spin: &impl Spin, so_far: &mut Progress, limit: Lbn, now: Time, direction: Direction) {
-        let shift = self.layout.sector_shift();
-        let limit = (limit.0.min(self.layout.blocks()) + (1 << shift) - 1) >> shift;
-        loop {
-            let sector = so_far.reached.0 >> shift;
-            if sector >= limit || so_far.at >= now {
-                return;
-            }
-            let here = u64::from(so_far.after.left).min(limit - sector);
-            let (passed, stopped) = if here > 0 { self.go_on_run(spin, so_far, here, now) } else { (0, false) };
-            // A start inside a sector is not taken back to the sector's own.
-            so_far.reached = so_far.reached.max(Lbn((sector + passed) << shift));
-            if stopped || sector + passed >= limit {
-                return;
-            }
-            let Some(crossing) = self.cross(&mut so_far.after, sector + passed, direction) else { return };
-            so_far.at += crossing;
-        }
-    }
-
-    /// The next `here` sectors, without a gap, pass up to `now`. Gives how many do, and whether it has stopped there.
-    #[inline(always)]
-    fn go_on_run(&self, spin: &impl Spin, so_far: &mut Progress, here: u64, now: Time) -> (u64, bool) {
-        let spot = &mut so_far.after;
-        let begin = spin.reach(so_far.at, spot.angle);
-        if begin > now {
-            so_far.at = now;
-            return (0, true);
-        }
-        let width = self.layout.sector_angle(spot.track.zone);
-        // Most often it stops in the first sector.
-        let first = behind(spin, begin, spot, 1, width);
-        if begin < now && now < first {
-            (so_far.at, *spot) = (first, spot.on(1, width));
-            return (1, true);
-        }
-        let end = behind(spin, begin, spot, here, width);
-        if end <= now {
-            (so_far.at, *spot) = (end, spot.on(here as u32, width));
-            return (here, false);
-        }
-        let elapsed = now.since(begin).0 * here;
-        let mut whole = elapsed.div_ceil(end.since(begin).0.max(1)).min(here);
-        // Where a sector ends just `now`, by proportion alone it would be one more.
-        while whole > 1 && behind(spin, begin, spot, whole - 1, width) >= now {
-            whole -= 1;
-        }
-        // Of what begins just now nothing has passed.
-        so_far.at = if whole == 0 { begin } else { behind(spin, begin, spot, whole, width) }.max(now);
-        *spot = spot.on(whole as u32, width);
-        (whole, true)
-    }
-
     /// The time a sector takes to pass.
     #[must_use]
     pub fn sector_time(&self, zone: u32) -> Span {
@@ -561,7 +486,7 @@ impl Mechanics {
     }
 
     /// On to where the data go on with sector `next`, if there is one; the time that takes.
-    fn cross(&self, spot: &mut Spot, next: u64, direction: Direction) -> Option<Span> {
+    pub(crate) fn cross(&self, spot: &mut Spot, next: u64, direction: Direction) -> Option<Span> {
         if next >= self.layout.sectors() {
             return None;
         }
@@ -584,7 +509,7 @@ impl Mechanics {
 /// When `sectors` sectors of an angle of `width` each have passed from `begin` on, when their first, at `spot`, is under the
 /// head; at least one.
 #[inline(always)]
-fn behind(spin: &impl Spin, begin: Time, spot: &Spot, sectors: u64, width: u64) -> Time {
+pub(crate) fn behind(spin: &impl Spin, begin: Time, spot: &Spot, sectors: u64, width: u64) -> Time {
     let turn = width.wrapping_mul(sectors);
     spin.correct(begin + spin.turning(turn.wrapping_sub(1)), spot.angle.wrapping_add(turn))
 }

@@ -82,8 +82,7 @@ impl SeekTable {
     #[must_use]
     #[inline]
     pub fn time(&self, distance: u32) -> Span {
-        let index = (distance as usize).min(self.ns.len() - 1);
-        Span(u64::from(self.ns[index]))
+        Span(u64::from(self.ns.get(distance as usize).or(self.ns.last()).copied().unwrap_or(0)))
     }
 
     /// Seek times in ns by distance in cylinders.

@@ -99,10 +99,10 @@ impl SegmentRegions {
         }
     }
 
-    /// Whether a segment may have, or end just before, this block.
+    /// How many segments, at most, have blocks of a region or end just before one.
     #[inline]
-    fn may_have(&self, region: SegmentRegion) -> bool {
-        self.counts[region.0] > 0
+    fn count_of(&self, region: SegmentRegion) -> u16 {
+        self.counts[region.0]
     }
 
     /// Whether a segment may have any of these blocks.
@@ -180,14 +180,24 @@ impl Segments {
     /// Whether `look` may find anything of what begins in this region.
     #[inline]
     pub(crate) fn may_have(&self, region: SegmentRegion) -> bool {
-        self.regions.may_have(region)
+        self.regions.count_of(region) > 0
     }
 
     /// What is held of `at`.
     #[inline]
     pub(crate) fn look(&self, at: Extent) -> Lookup {
-        if !self.may_have(self.region_of(at.start)) {
+        let near = self.regions.count_of(self.region_of(at.start));
+        if near == 0 {
             return Lookup::Miss;
+        }
+        // What goes on where the last command was is most often in the segment of that one, and in no other.
+        if near == 1
+            && let Some(i) = self.used
+            && let Segment { start, end, .. } = self.held[i]
+            && start <= at.start
+            && at.start <= end
+        {
+            return if at.end() <= end { Lookup::Hit(i) } else { Lookup::Partial(i) };
         }
         let mut found = Lookup::Miss;
         for (i, segment) in self.held.iter().enumerate() {
@@ -245,11 +255,18 @@ impl Segments {
         }
     }
 
-    /// A segment gives up what it holds from `end` on.
-    #[inline]
-    pub(crate) fn cut(&mut self, i: usize, end: Lbn) {
+    /// What is read into a segment ends at `end`: it has what is before that, as far as it can hold it, and nothing behind.
+    #[inline(never)]
+    pub(crate) fn end_at(&mut self, i: usize, end: Lbn) {
+        // Most often that is as far as it was read to.
+        if self.used == Some(i) && self.held[i].end == end {
+            return;
+        }
+        self.touch(i);
         let segment = self.held[i];
-        self.set(i, segment.start, segment.end.min(end).max(segment.start));
+        let least = if end > segment.end { Lbn(end.0.saturating_sub(self.blocks)) } else { Lbn(0) };
+        let start = segment.start.max(least);
+        self.set(i, start, end.max(start));
     }
 
     /// A segment gives up what it holds before `start`.
@@ -334,6 +351,17 @@ mod tests {
     }
 
     #[test]
+    fn a_segment_that_ends_where_it_did_is_in_use() {
+        let mut segments = Segments::new(2, 100);
+        let first = fill(&mut segments, Extent::new(0, 10));
+        fill(&mut segments, Extent::new(1000, 10));
+        segments.end_at(first, Lbn(10));
+        fill(&mut segments, Extent::new(2000, 10));
+        assert_eq!(segments.look(Extent::new(0, 10)), Lookup::Hit(0));
+        assert_eq!(segments.look(Extent::new(1000, 10)), Lookup::Miss);
+    }
+
+    #[test]
     fn an_empty_segment_is_filled_before_any_other() {
         let mut segments = Segments::new(2, 100);
         fill(&mut segments, Extent::new(0, 10));
@@ -394,11 +422,12 @@ mod tests {
                     (None, None) => Lookup::Miss,
                 };
                 assert_eq!(segments.look(at), expected, "{most} segments, step {step}");
+                assert!(held.iter().all(|it| it.start <= it.end), "{most} segments, step {step}");
                 let i = draw(u64::from(most)) as usize;
                 match draw(6) {
                     0 | 1 => drop(segments.fill(at.start, at.end())),
                     2 if i < held.len() => segments.extend(i, Lbn(held[i].end.0 + draw(100))),
-                    3 if i < held.len() => segments.cut(i, at.start),
+                    3 if i < held.len() => segments.end_at(i, at.start),
                     4 if i < held.len() => segments.forget_before(i, Lbn(held[i].start.0 + draw(50))),
                     5 => {
                         segments.invalidate(at);

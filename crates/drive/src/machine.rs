@@ -336,8 +336,11 @@ impl Drive {
         };
         let waited = !ALONE && if self.bus.exclusive { now > waiting.came } else { own };
         let origin = if waited { CommandOrigin::Queue } else { CommandOrigin::Host };
-        self.ascends = command.at.start > self.served.start || (self.ascends && command.at.start == self.served.start);
-        self.served = command.at;
+        if !ALONE {
+            let (start, last) = (command.at.start, self.served.start);
+            self.ascends = start > last || (self.ascends && start == last);
+            self.served = command.at;
+        }
         let held = self.held;
         let inside = command.at.end().0 <= self.mechanics.layout.blocks();
         let sane = command.verb == Verb::Flush || (inside && command.at.blocks > 0);

@@ -132,8 +132,9 @@ impl Drive {
         let (passage, delivery) = self.mechanics.pass_delivered(&self.spindle, since, after, rest, delivery);
         self.hold_arm(passage.end, passage.after.track);
         self.filling = Some((ahead.segment, reached));
-        self.segments.extend(ahead.segment, at.end());
-        self.begin_read_ahead(ahead.began, at.end(), &passage, ahead.segment);
+        let passed = self.passed_by(at.end());
+        self.segments.extend(ahead.segment, passed);
+        self.begin_read_ahead(ahead.began, passed, &passage, ahead.segment);
         self.give_up(ahead.segment, at);
         let done = self.overheads.done.read;
         let paced = now + overhead + self.overheads.pace(at.blocks, rest.blocks, &passage);
@@ -208,18 +209,22 @@ impl Drive {
         let stall = self.overheads.stall(at.blocks, Direction::Read, passage);
         self.hold_arm(passage.end, passage.after.track);
         if !self.segments.is_none() {
+            let passed = self.passed_by(at.end());
             let (segment, from) = match segment {
-                Some(i) => (i, rest.start),
+                Some(i) => {
+                    self.segments.extend(i, passed);
+                    (i, rest.start)
+                }
                 None => {
                     let from = match self.mechanics.access.free {
                         true => self.passed_before(start + stroke.total(), passage.began, *spot, at.start),
                         false => at.start,
                     };
-                    (self.segments.fill(from, at.end()), from)
+                    (self.segments.fill(from, passed), from)
                 }
             };
             self.filling = Some((segment, from));
-            self.begin_read_ahead(self.free, at.end(), passage, segment);
+            self.begin_read_ahead(self.free, passed, passage, segment);
             self.give_up(segment, at);
         }
         let done = self.overheads.done.read;
@@ -312,18 +317,26 @@ impl Drive {
         Lbn(first << shift)
     }
 
-    /// The drive reads on after a passage that ended before block `reached`; of the last sector all has passed.
+    /// The block after those that have passed with the one before `end`: of the last sector all has.
+    #[inline(always)]
+    fn passed_by(&self, end: Lbn) -> Lbn {
+        let layout = &self.mechanics.layout;
+        let shift = layout.sector_shift();
+        Lbn(((end.0 + (1 << shift) - 1) >> shift << shift).min(layout.blocks()))
+    }
+
+    /// The drive reads on into a segment, which ends there, after a passage that ended before block `reached`.
     #[inline(always)]
     fn begin_read_ahead(&mut self, began: Time, reached: Lbn, passage: &Passage, segment: usize) {
-        let layout = &self.mechanics.layout;
-        let sector = 1u64 << layout.sector_shift();
-        let reached = Lbn(reached.0.next_multiple_of(sector).min(layout.blocks()));
-        self.segments.extend(segment, reached);
         let start = self.segments.start_of(segment);
-        let limit = self.cache.read_ahead_limit_behind(layout, start, reached, &passage.after);
+        let limit = self.cache.read_ahead_limit_behind(&self.mechanics.layout, start, reached, &passage.after);
+        if reached >= limit {
+            self.read_ahead = None;
+            return;
+        }
         let least = self.least_ahead(reached, limit);
         let so_far = Progress { reached, at: passage.end, after: passage.after };
-        self.read_ahead = (reached < limit).then_some(ReadAhead { began, so_far, limit, least, segment, sent: None });
+        self.read_ahead = Some(ReadAhead { began, so_far, limit, least, segment, sent: None });
     }
 
     /// A read-ahead under way keeps its distance ahead of what is asked for from its segment; where the drive
@@ -567,8 +580,7 @@ impl Drive {
         let Some(ahead) = &self.read_ahead else { return };
         let (at, track, reached) = self.read_ahead_stopped(ahead, ready);
         let segment = ahead.segment;
-        self.segments.extend(segment, reached);
-        self.segments.cut(segment, reached);
+        self.segments.end_at(segment, reached);
         (self.free, self.track, self.read_ahead) = (at, track, None);
     }
 }

@@ -88,7 +88,7 @@ pub struct Drive {
     pub(crate) wrote: Option<Vec<(Lbn, Span)>>,
     /// Until when a command holds the arm: until its access has ended, while its data may still be on the bus.
     pub(crate) held: Time,
-    /// What the arm was last given to.
+    /// What the arm was last given to, where that may be one of several.
     pub(crate) served: Extent,
     /// Whether it went upwards to that.
     pub(crate) ascends: bool,

@@ -61,6 +61,7 @@ impl Backlog {
     }
 
     /// The arm may have written back until now.
+    #[inline]
     fn pass(&mut self, now: Time) {
         let span = now.since(self.since);
         self.since = now;
@@ -76,40 +77,35 @@ impl Backlog {
     }
 
     /// A command is issued, the only one in the device.
-    pub(crate) fn issue<P: Predictor>(&mut self, belief: &P, now: Time, command: &Command, spot: P::Spot) {
+    #[inline]
+    pub(crate) fn issue<P: Predictor>(&mut self, belief: &P, now: Time, command: &Command, spot: &P::Spot) {
         self.pass(now);
         self.issued = Some(now);
         if self.buffer.goes_first && command.verb == (Verb::Write { fua: false }) {
-            let from = self.drained.max(now);
-            let goes_on = self.next.replace(command.at.end()) == Some(command.at.start);
-            let way = belief.approach(from, command.at, spot, Direction::Write).filter(|_| !goes_on);
-            let there = way.map_or(Span::ZERO, |way| way.travel + way.wait);
-            self.drained = from + there + belief.transfer(command.at, spot);
+            self.add_first(belief, now, command.at, *spot);
         }
     }
 
+    /// What goes before any read has one write more.
+    #[inline(never)]
+    fn add_first<P: Predictor>(&mut self, belief: &P, now: Time, at: Extent, spot: P::Spot) {
+        let from = self.drained.max(now);
+        let goes_on = self.next.replace(at.end()) == Some(at.start);
+        let way = belief.approach(from, at, spot, Direction::Write).filter(|_| !goes_on);
+        let there = way.map_or(Span::ZERO, |way| way.travel + way.wait);
+        self.drained = from + there + belief.transfer(at, spot);
+    }
+
     /// A command came back.
+    #[inline]
     pub(crate) fn land<P: Predictor>(&mut self, belief: &P, now: Time, command: &Command) {
         let Some(issued) = self.issued.take() else {
             // It was one of many.
             *self = Backlog::new(self.buffer);
             return;
         };
-        let blocks = f64::from(command.at.blocks);
         match command.verb {
-            Verb::Write { fua: false } => {
-                self.pass(now);
-                self.room = (self.room - blocks).max(0.0);
-                if let Some((taken, _)) = &mut self.full {
-                    *taken += blocks;
-                }
-                if belief.has_waited() {
-                    self.drained = now + self.all(belief, command.at);
-                    self.learn_pace();
-                } else {
-                    self.pace = self.pace.map(|pace| pace * (1.0 + FASTER));
-                }
-            }
+            Verb::Write { fua: false } => self.land_write(belief, now, command.at),
             // The arm was elsewhere, and had to be done with all that goes first.
             Verb::Read | Verb::Write { fua: true } | Verb::Seek => {
                 (self.since, self.drained, self.next) = (now, issued, None);
@@ -119,6 +115,23 @@ impl Backlog {
                 (self.room, self.full, self.drained) = (f64::from(self.buffer.blocks), None, now);
             }
             Verb::Discard(_) => self.pass(now),
+        }
+    }
+
+    /// The same of a write into the buffer.
+    #[inline(never)]
+    fn land_write<P: Predictor>(&mut self, belief: &P, now: Time, at: Extent) {
+        let blocks = f64::from(at.blocks);
+        self.pass(now);
+        self.room = (self.room - blocks).max(0.0);
+        if let Some((taken, _)) = &mut self.full {
+            *taken += blocks;
+        }
+        if belief.has_waited() {
+            self.drained = now + self.all(belief, at);
+            self.learn_pace();
+        } else {
+            self.pace = self.pace.map(|pace| pace * (1.0 + FASTER));
         }
     }
 

@@ -446,7 +446,7 @@ impl<P: Predictor> Board<P> {
         let spot = known.unwrap_or_else(|| self.belief.spot(at));
         let command = Command { verb, at, place, mark };
         if let Some(backlog) = &mut self.backlog {
-            backlog.issue(&self.belief, now, &command, spot);
+            backlog.issue(&self.belief, now, &command, &spot);
         }
         self.launch::<false>(now, errand, command, spot, out);
     }

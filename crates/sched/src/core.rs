@@ -467,7 +467,10 @@ impl<P: Predictor> Core<P> {
         if let Some(free) = &mut self.board.free {
             free.note_done(now, self.board.belief.turn());
         }
-        if let Some(preemptible) = &mut self.preemptible {
+        // Most are neither the first of their request nor the last.
+        if let Some(preemptible) = &mut self.preemptible
+            && (all || preemptible.short.expected.is_some())
+        {
             preemptible.short.note_done(&self.board, &mut *preemptible.arbiter, id, all, now);
         }
         all

@@ -13,7 +13,7 @@ use crate::board::{Board, Errand};
 use crate::event::{Action, Wait};
 use crate::frames::Frames;
 use crate::job::JobState;
-use crate::plan::{LastFua, Plan, PreemptAt, Short, Split};
+use crate::plan::{LastFua, Plan, PreemptAt, Preemption, Short, Split};
 use crate::predict::Predictor;
 use crate::punctual::{Arrival, Punctuality};
 use crate::tally::Tally;
@@ -252,6 +252,10 @@ impl ShortCommands {
         now: Time,
         out: &mut Vec<Action>,
     ) {
+        // Nobody is asked where nobody interrupts.
+        if board.rules.preemption == Preemption::Never {
+            return;
+        }
         let Some(target) = self.target else { return };
         let Some(job) = board.jobs.get(target.id).copied() else { return };
         if job.rest().blocks == 0 || board.rules.budget.is_some_and(|budget| !board.leisure.allows(&budget)) {
@@ -523,7 +527,8 @@ impl ShortCommands {
         true
     }
 
-    /// Notes that a command of a request came back well, and whether that was all of it.
+    /// Notes that a command of a request came back well, and whether that was all of it. There is nothing to note where it was not,
+    /// and nothing is expected.
     #[inline(never)]
     pub(crate) fn note_done<P: Predictor>(
         &mut self,

@@ -13,6 +13,11 @@ use crate::JobId;
 /// Entries in a leaf at most.
 pub(crate) const LEAF: usize = 16;
 
+/// A leaf with no more than this joins a neighbour, if both together have no more than that: so few that what has just joined does
+/// not soon split again, and so many that a search does not walk over leaves that hold next to nothing.
+const FEW: usize = LEAF / 8;
+const JOINED: usize = LEAF / 2;
+
 /// A key with its value.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Entry<T> {
@@ -290,9 +295,9 @@ impl<T: Copy> Sorted<T> {
         self.len -= 1;
         let leaf = &mut self.leaves[self.directory[slot].leaf as usize];
         let entry = if self.by_bias { leaf.remove(i) } else { leaf.swap_remove(i) };
-        if leaf.len <= LEAF / 4 {
+        if leaf.len <= FEW {
             self.join(slot);
-        } else if entry.bias == self.directory[slot].bias {
+        } else if self.is_biased && entry.bias == self.directory[slot].bias {
             self.directory[slot].bias = self.least_bias(slot);
         }
         entry
@@ -359,7 +364,7 @@ impl<T: Copy> Sorted<T> {
         }
         let left = slot.min(self.directory.len().saturating_sub(2));
         let right = left + 1;
-        if right < self.directory.len() && self.leaf(left).len + self.leaf(right).len <= LEAF * 3 / 4 {
+        if right < self.directory.len() && self.leaf(left).len + self.leaf(right).len <= JOINED {
             let from = self.directory.remove(right).leaf;
             self.spare.push(from);
             for i in 0..self.leaves[from as usize].len {

@@ -263,7 +263,8 @@ impl<P: Predictor, V: View<P>> Greedy<P, V> {
         let mut best = Cheapest::under(ceiling);
         self.search::<READS>(&head, key, oldest.floor, belief, &mut best);
         self.search::<FUA_WRITES>(&head, key, oldest.floor, belief, &mut best);
-        match V::flat(belief, now).filter(|_| self.has_writes()) {
+        let flat = if self.has_writes() { V::flat(belief, now) } else { None };
+        match flat {
             Some((cost, near)) => self.offer_flat(cost, near, oldest.floor, (jobs, belief), &mut best),
             None => self.search::<WRITES>(&head, key, oldest.floor, belief, &mut best),
         }

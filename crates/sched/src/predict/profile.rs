@@ -348,7 +348,8 @@ impl Predictor for Profile {
 
     #[inline]
     fn cost(&self, head: &Head, key: u64, surface: u16, direction: Direction) -> u64 {
-        if (key, surface) == (head.ahead.0, head.ahead.1) && !direction.writes() {
+        // The key first: it is seldom that of what is read ahead.
+        if key == head.ahead.0 && surface == head.ahead.1 && !direction.writes() {
             return head.ahead.2;
         }
         let travel = self.travel(head, (key >> 32) as u32, surface, direction);

@@ -73,13 +73,20 @@ impl Motion {
     /// Ticks of a seek over so many cylinders, for a read.
     #[inline(always)]
     pub(super) fn seek(&self, distance: u32) -> u64 {
-        (u64::from(self.seek[(distance as usize).min(self.seek.len() - 1)]) * self.pace) >> PACE_BITS
+        self.at_pace(&self.seek, distance)
     }
 
     /// Ticks of the shortest seek over so many cylinders or more.
     #[inline(always)]
     pub(super) fn least_seek(&self, distance: u32) -> u64 {
-        (u64::from(self.floor[(distance as usize).min(self.floor.len() - 1)]) * self.pace) >> PACE_BITS
+        self.at_pace(&self.floor, distance)
+    }
+
+    /// What a table has for a distance, at the pace of today; beyond its end, what it has last.
+    #[inline(always)]
+    fn at_pace(&self, table: &[u32], distance: u32) -> u64 {
+        let ticks = table.get(distance as usize).or(table.last()).copied().unwrap_or(0);
+        (u64::from(ticks) * self.pace) >> PACE_BITS
     }
 
     /// A span in ticks.
