@@ -193,6 +193,8 @@ pub struct LiveWorld<S, K = Host> {
     hangs: Option<DiskId>,
     /// Disks of an array that do not hold all that they should; by disk, whether it was given up for hanging.
     lacking: Vec<DiskId>,
+    /// Disks that the core has given up just now.
+    leaving: Vec<DiskId>,
     deaf: Vec<bool>,
     /// What the core is told next; what the array asks for itself.
     news: VecDeque<Input>,
@@ -240,6 +242,7 @@ impl<S: RequestSource, K: Kernel> LiveWorld<S, K> {
             patience,
             hangs: None,
             lacking: filling.into_iter().map(|(disk, _)| disk).collect(),
+            leaving: Vec::new(),
             deaf: vec![false; members.len()],
             news,
             errands: Errands::default(),
@@ -535,6 +538,9 @@ impl<S: RequestSource, K: Kernel> World for LiveWorld<S, K> {
     }
 
     fn act(&mut self, now: Time, action: Action) {
+        if !self.leaving.is_empty() && !matches!(action, Action::GiveUp(_)) {
+            self.give_up_leaving(now);
+        }
         match action {
             Action::Begin(id) | Action::Wait(id, _) if !self.is_asked(id) => {}
             Action::Begin(id) => {
@@ -550,18 +556,7 @@ impl<S: RequestSource, K: Kernel> World for LiveWorld<S, K> {
             }
             Action::Record { .. } | Action::Forget(_) => self.keep_record(&action),
             Action::Mend(_, at, why) => self.unit.note_mend(at, why),
-            Action::GiveUp(disk) => {
-                self.lacking.push(disk);
-                let whole = self.unit.is_whole_without(&self.lacking);
-                // Before anybody is told of what it does not hold, the others know.
-                let known = self.unit.give_up(disk);
-                self.go_on(now);
-                self.source.on_give_up(disk, if whole { Remaining::All } else { Remaining::Part });
-                if !whole || !known {
-                    self.source.flush_failed();
-                }
-                self.hear_refusals();
-            }
+            Action::GiveUp(disk) => self.leaving.push(disk),
             Action::Complete(disk) => {
                 self.lacking.retain(|lacking| *lacking != disk);
                 self.unit.complete(disk);

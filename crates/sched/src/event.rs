@@ -89,7 +89,8 @@ pub enum Action {
     /// What a disk of an array should hold there is written to it anew.
     Mend(DiskId, Extent, Mend),
     /// A disk of an array is of no use any more: from now on nothing is read from it or written to it, and what follows rests on
-    /// the others alone.
+    /// the others alone. Those that follow one another are given up together. Where there is a journal of rows
+    /// ([`crate::array::ArrayPlan::journal`]), [`Health::Known`] answers when the others know, and nothing else is decided before.
     GiveUp(DiskId),
     /// A disk of an array that was filled holds all that it should.
     Complete(DiskId),
@@ -203,6 +204,6 @@ pub enum Health {
     /// It is being filled, and holds what it should in this extent of it already: zeros, where nothing was ever written. Where a
     /// write is under way, which may not know of the disk, it is filled like the rest.
     Holds(Extent),
-    /// Its array's disks know that it holds all that it should.
+    /// Its array's disks know that it was given up; or, of one that was filled, that it holds all that it should.
     Known,
 }

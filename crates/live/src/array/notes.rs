@@ -158,14 +158,12 @@ impl ArrayNotes {
         })
     }
 
-    /// A disk counts no more.
-    pub(crate) fn give_up(&mut self, disk: DiskId) {
-        if let Some(noted) = self.label.disks.get_mut(usize::from(disk.0)) {
-            *noted = Noted::GivenUp;
-            self.label.events += 1;
-            // No row is being written now; and what the newest record told may have been on this disk.
-            self.label.journal = self.records.next;
-        }
+    /// Disks count no more: one event, so that no disk that is not told of it is two behind.
+    pub(crate) fn give_up(&mut self, disks: &[DiskId]) {
+        disks.iter().for_each(|disk| self.label.disks[usize::from(disk.0)] = Noted::GivenUp);
+        self.label.events += 1;
+        // No row is being written now; and what the newest record told may have been on these disks.
+        self.label.journal = self.records.next;
     }
 
     /// An empty disk of this name takes the place of one that was given up, and is told so before any other.
@@ -301,5 +299,95 @@ impl ArrayNotes {
     pub(crate) fn clean(&mut self) {
         self.label.dirty = RegionBits::default();
         self.settled = RegionBits::default();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::journal::FoundRecords;
+    use super::*;
+    use crate::Unwritten;
+    use crate::unit::Ram;
+    use sched::array::Level;
+
+    /// Notes of three disks, of which one was lacking when they were found, with five events and seven records before.
+    fn make_notes() -> ArrayNotes {
+        let label = Superblock {
+            array: [7; 16],
+            level: Level::Parity,
+            unit: 8,
+            rows: 10,
+            index: 0,
+            events: 5,
+            sequence: 1,
+            disks: vec![Noted::Sound; 3],
+            names: vec![0; 3],
+            own_name: 0,
+            filled: 0,
+            dirty: RegionBits::default(),
+            blank: RegionBits::default(),
+            journal: 0,
+            sums: false,
+            service: 6,
+            former_service: 6,
+        };
+        let status = ArrayStatus {
+            name: Some(label.name()),
+            events: label.events,
+            dirty: 0,
+            written: 0,
+            bytes: 0,
+            disks: vec![MemberState::Sound, MemberState::GivenUp, MemberState::Sound],
+            label: Some(label),
+            journal: FoundRecords { records: Vec::new(), next: 7 },
+        };
+        ArrayNotes::new(&status, 9).expect("a label")
+    }
+
+    /// What the first disk is told next.
+    fn tell(notes: &mut ArrayNotes) -> Superblock {
+        Superblock::from_bytes(&notes.later(DiskId(0)).1.to_vec()).expect("a label")
+    }
+
+    fn replace(notes: &mut ArrayNotes, disk: u16) {
+        let mut unit = Ram::new(1 << 10, Unwritten::Zeros);
+        notes.replace(DiskId(disk), 77, &mut unit).expect("written");
+    }
+
+    /// Who missed more than one of them is not taken for what it was.
+    #[test]
+    fn whatever_becomes_of_an_array_is_one_event() {
+        let mut notes = make_notes();
+        let expect = |notes: &mut ArrayNotes, events| assert_eq!(tell(notes).events, events);
+        expect(&mut notes, 5);
+        notes.begin();
+        expect(&mut notes, 6);
+        notes.begin();
+        expect(&mut notes, 6);
+        replace(&mut notes, 1);
+        expect(&mut notes, 7);
+        assert!(notes.complete(DiskId(1)) && !notes.complete(DiskId(1)));
+        expect(&mut notes, 8);
+        notes.give_up(&[DiskId(1), DiskId(2)]);
+        expect(&mut notes, 9);
+        assert_eq!(tell(&mut notes).disks, [Noted::Sound, Noted::GivenUp, Noted::GivenUp]);
+    }
+
+    /// Rows are written without records while all disks are there: what a record of before tells of them is of the past.
+    #[test]
+    fn records_count_from_the_last_time_that_no_row_was_half_written() {
+        let mut notes = make_notes();
+        assert_eq!(tell(&mut notes).journal, 7, "those that were found were seen to");
+        notes.records.next = 20;
+        assert_eq!(tell(&mut notes).journal, 7);
+        notes.give_up(&[DiskId(2)]);
+        assert_eq!(tell(&mut notes).journal, 20);
+        notes.records.next = 30;
+        replace(&mut notes, 1);
+        notes.complete(DiskId(1));
+        assert_eq!(tell(&mut notes).journal, 20, "one is still lacking");
+        replace(&mut notes, 2);
+        notes.complete(DiskId(2));
+        assert_eq!(tell(&mut notes).journal, 30);
     }
 }

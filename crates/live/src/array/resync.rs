@@ -138,3 +138,44 @@ pub(crate) fn is_same(one: &Slice, other: &Slice) -> bool {
     other.buffer.get(other.from, &mut b);
     a == b
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Unwritten;
+    use crate::unit::Ram;
+    use sched::array::Level;
+
+    /// What a disk held that is lacking follows from either parity: should another go, both are needed.
+    #[test]
+    fn of_two_parities_the_second_tells_the_same_of_a_column_that_is_missing() {
+        let geometry = Geometry::new(Level::DoubleParity, 5, 4, 40).expect("a geometry");
+        let (row, bytes) = (3, 4 * BLOCK_BYTES as usize);
+        let at = geometry.on_disk(row, 0, 4);
+        let sum = |factors: [Factor; 3]| {
+            let sum = Slice::new(bytes);
+            for (column, times) in (1..).zip(factors) {
+                sum.buffer.add_multiple(0, &Slice::holding(&vec![column * 0x35; bytes]).buffer, 0, bytes, times);
+            }
+            sum
+        };
+        let wanted = sum([0, 1, 2].map(Factor::power));
+        for missing in 0..3 {
+            let mut units: Vec<Box<dyn LiveDevice>> = Vec::new();
+            (0..5).for_each(|_| units.push(Box::new(Ram::new(40, Unwritten::Zeros))));
+            let mut held = vec![u64::MAX; 5];
+            held[usize::from(geometry.disk_of_slot(row, missing).0)] = 0;
+            let mut put = |slot, what: &Slice| units[usize::from(geometry.disk_of_slot(row, slot).0)].poke(at, what);
+            (0..3).filter(|column| *column != missing).for_each(|column| {
+                put(column, &Slice::holding(&vec![(column as u8 + 1) * 0x35; bytes]));
+            });
+            put(3, &sum([Factor::ONE; 3]));
+            put(4, &Slice::holding(&vec![0xEE; bytes]));
+            let mut resync = Resync { geometry, units: &mut units, held };
+            assert_eq!(resync.row(row).expect("read"), 1, "without column {missing}");
+            let second = resync.read(geometry.disk_of_slot(row, 4), at).expect("read");
+            assert!(is_same(&second, &wanted), "without column {missing}");
+            assert_eq!(resync.row(row).expect("read"), 0, "it agrees");
+        }
+    }
+}

@@ -28,6 +28,7 @@ use std::rc::Rc;
 use marks::{Noting, WaitingWrite};
 
 mod blank;
+mod leaving;
 mod marks;
 mod sums;
 
@@ -68,6 +69,8 @@ pub struct Members {
     gone: Vec<DiskId>,
     refused: VecDeque<DiskId>,
     done: VecDeque<Done>,
+    /// Disks that are noted to be given up, since nothing could be flushed on them, before the core gave them up.
+    foretold: Vec<DiskId>,
     /// Whether what is known is still to be written down.
     unwritten: bool,
     /// What it asks for itself.
@@ -116,6 +119,7 @@ impl Members {
             gone: Vec::new(),
             refused: VecDeque::new(),
             done: VecDeque::new(),
+            foretold: Vec::new(),
             unwritten: false,
             upkeep: Upkeep::new(geometry, RepairPace::default(), RepairPace::default()),
             opener: None,
@@ -179,7 +183,8 @@ impl Members {
     /// Whether all is to be had without this disk, where it is lacking besides those that are.
     fn can_spare(&self, disk: DiskId) -> bool {
         let filling = self.filling_disks().into_iter().map(|(disk, _)| disk);
-        let lacking: Vec<DiskId> = self.lacking().into_iter().chain(filling).chain([disk]).collect();
+        let foretold = self.foretold.iter().copied();
+        let lacking: Vec<DiskId> = self.lacking().into_iter().chain(filling).chain(foretold).chain([disk]).collect();
         self.is_whole_without(&lacking)
     }
 
@@ -216,6 +221,17 @@ impl Members {
         Ok(())
     }
 
+    fn offer_spare(&mut self, disk: DiskId) {
+        let replaced = self.successors.iter().any(|(other, _)| *other == disk);
+        if !replaced
+            && self.can_spare(disk)
+            && let Some(spare) = self.spares.pop_front()
+        {
+            eprintln!("spare {} takes the place of disk {}", spare.path, disk.0);
+            self.offer(disk, spare);
+        }
+    }
+
     fn offer(&mut self, disk: DiskId, successor: Successor) {
         self.successors.push((disk, successor));
         self.changes.push_back(disk);
@@ -231,16 +247,6 @@ impl Members {
             eprintln!("disk {} is rebuilt", disk.0);
         }
         self.stop_filling();
-    }
-
-    /// Has on the media what was written of rows, before it is noted that one of their disks is missing: no record tells of it.
-    fn sync_rows(&mut self) {
-        let lacking = self.lacking();
-        for (disk, member) in (0..).map(DiskId).zip(&mut self.members) {
-            if self.geometry.has_parity() && !lacking.contains(&disk) && member.unit.sync().is_err() {
-                self.refused.push_back(disk);
-            }
-        }
     }
 
     /// So many rows of what is being filled are on its medium.
@@ -374,34 +380,23 @@ impl LiveDevice for Members {
         member.unit.on_completion(now, own, result, &mut kernel)
     }
 
-    fn give_up(&mut self, disk: DiskId) -> bool {
+    fn give_up(&mut self, disks: &[DiskId]) -> bool {
         // What was filled and only not flushed yet may be needed now.
-        for filled in self.upkeep.list_completed().into_iter().filter(|filled| *filled != disk) {
+        for filled in self.upkeep.list_completed().into_iter().filter(|filled| !disks.contains(filled)) {
             if self.members[usize::from(filled.0)].unit.sync().is_ok() {
                 self.set_sound(filled);
             }
         }
-        self.gone.push(disk);
-        self.leaving.retain(|leaving| *leaving != disk);
-        self.upkeep.forget(disk);
-        self.drop_waiting(disk);
-        self.sync_rows();
-        let known = match self.notes.as_mut().filter(|notes| notes.counts(disk)) {
-            None => true,
-            Some(notes) => {
-                notes.give_up(disk);
-                self.write_notes()
-            }
-        };
-        self.stop_filling();
-        let replaced = self.successors.iter().any(|(other, _)| *other == disk);
-        if !replaced
-            && self.can_spare(disk)
-            && let Some(spare) = self.spares.pop_front()
-        {
-            eprintln!("spare {} takes the place of disk {}", spare.path, disk.0);
-            self.offer(disk, spare);
+        self.gone.extend(disks);
+        self.leaving.retain(|leaving| !disks.contains(leaving));
+        self.foretold.retain(|foretold| !disks.contains(foretold));
+        for disk in disks {
+            self.upkeep.forget(*disk);
+            self.drop_waiting(*disk);
         }
+        let known = self.note_given_up(disks);
+        self.stop_filling();
+        disks.iter().for_each(|disk| self.offer_spare(*disk));
         known
     }
 
@@ -523,7 +518,8 @@ impl LiveDevice for Members {
     }
 
     fn lacking(&self) -> Vec<DiskId> {
-        let noted = |disk: &DiskId| self.notes.as_ref().is_none_or(|notes| notes.counts(*disk));
+        let is_noted = |disk: &DiskId| self.notes.as_ref().is_none_or(|notes| notes.counts(*disk));
+        let noted = |disk: &DiskId| is_noted(disk) || self.foretold.contains(disk);
         let counts = |disk: &DiskId| noted(disk) && !self.gone.contains(disk);
         (0..self.geometry.disks()).map(DiskId).filter(|disk| !counts(disk)).collect()
     }

@@ -157,8 +157,8 @@ pub trait LiveDevice {
         Ok(())
     }
 
-    /// One of its disks counts no more: whether the others know, so that it will not be taken for what they hold.
-    fn give_up(&mut self, _: DiskId) -> bool {
+    /// Some of its disks count no more: whether the others know, so that they will not be taken for what those hold.
+    fn give_up(&mut self, _: &[DiskId]) -> bool {
         true
     }
 

@@ -350,26 +350,29 @@ impl LiveDevice for Summed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Unwritten;
     use crate::unit::Ram;
+    use crate::{Clock, Host, Unwritten};
+    use block::Place;
     use load::Draw;
+    use load::experiment::IoBackend;
     use std::cell::RefCell;
     use std::rc::Rc;
 
-    /// Memory of which something is left when a device is gone.
-    struct Kept(Rc<RefCell<Ram>>);
+    /// Memory of which something is left when a device is gone, and that takes no command.
+    struct Kept(Rc<RefCell<Ram>>, VecDeque<Tag>);
 
     impl LiveDevice for Kept {
         fn caps(&self) -> Caps {
             self.0.borrow().caps()
         }
 
-        fn issue(&mut self, _: Time, _: Tag, _: &Command, _: Option<Slice>, _: &mut dyn Kernel) -> io::Result<()> {
+        fn issue(&mut self, _: Time, tag: Tag, _: &Command, _: Option<Slice>, _: &mut dyn Kernel) -> io::Result<()> {
+            self.1.push_back(tag);
             Ok(())
         }
 
-        fn next_completion(&mut self, _: Time) -> Option<Done> {
-            None
+        fn next_completion(&mut self, now: Time) -> Option<Done> {
+            self.1.pop_front().map(|tag| Done::now(now, tag, Outcome::Failed(EIO)))
         }
 
         fn peek(&mut self, at: Extent, into: &Slice) -> bool {
@@ -408,7 +411,7 @@ mod tests {
     fn what_is_brought_otherwise_than_it_was_written_is_not_brought() {
         let ram = Rc::new(RefCell::new(Ram::new(9000, Unwritten::Zeros)));
         let make = || {
-            let mut made = Summed::new(Box::new(Kept(Rc::clone(&ram))));
+            let mut made = Summed::new(Box::new(Kept(Rc::clone(&ram), VecDeque::new())));
             made.set_sum_key([1; 24]);
             made
         };
@@ -433,12 +436,27 @@ mod tests {
         assert!(again.peek(at, &Slice::new(5 * BLOCK)), "it is taken for what it is");
     }
 
+    /// Nobody knows what of it was written.
+    #[test]
+    fn what_a_write_left_that_failed_is_not_taken_for_spoilt() {
+        let ram = Rc::new(RefCell::new(Ram::new(9000, Unwritten::Zeros)));
+        let mut it = Summed::new(Box::new(Kept(ram, VecDeque::new())));
+        let at = Extent::new(BEFORE + 9, 2);
+        it.store(at, &Slice::holding(&[0x5A; 2 * BLOCK])).expect("stored");
+        let mut kernel = Host::new(Clock::new(1.0), IoBackend::Threads).expect("a host");
+        let write = Command::new(Verb::Write { fua: false }, at, Place::Nowhere);
+        let memory = Slice::holding(&[0x5B; 2 * BLOCK]);
+        it.issue(Time(1), Tag(0), &write, Some(memory), &mut kernel).expect("issued");
+        assert_eq!(it.next_completion(Time(1)).map(|done| done.outcome), Some(Outcome::Failed(EIO)));
+        assert!(it.peek(at, &Slice::new(2 * BLOCK)) && it.next_spoilt().is_none());
+    }
+
     #[test]
     fn of_too_many_pages_none_is_lost() {
         for seed in 0..50 {
             let mut draw = Draw::new(seed, 0);
             let ram = Rc::new(RefCell::new(Ram::new(4 * (SUMS + PAGE_BLOCKS), Unwritten::Zeros)));
-            let mut it = Summed::new(Box::new(Kept(ram)));
+            let mut it = Summed::new(Box::new(Kept(ram, VecDeque::new())));
             it.most_pages = 1 + draw.below(3) as usize;
             let mut wanted = [UNKNOWN; 4];
             for number in 1..40 {

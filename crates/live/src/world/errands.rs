@@ -2,7 +2,7 @@
 //!
 //! Its requests have numbers above all that the source gives its own, so that neither is told of the other's.
 
-use super::{LiveWorld, RequestSource, copy_of};
+use super::{LiveWorld, Remaining, RequestSource, copy_of};
 use crate::array::{Clients, MOST_ERRANDS, is_same};
 use crate::kernel::Kernel;
 use block::errno::EIO;
@@ -60,6 +60,27 @@ impl<S: RequestSource, K: Kernel> LiveWorld<S, K> {
         }
     }
 
+    /// Disks that the core gave up count no more: before anybody is told of what they do not hold, the others know.
+    pub(super) fn give_up_leaving(&mut self, now: Time) {
+        if self.leaving.is_empty() {
+            return;
+        }
+        let leaving = std::mem::take(&mut self.leaving);
+        self.lacking.extend(&leaving);
+        let whole = self.unit.is_whole_without(&self.lacking);
+        let known = self.unit.give_up(&leaving);
+        self.go_on(now);
+        for disk in &leaving {
+            self.source.on_give_up(*disk, if whole { Remaining::All } else { Remaining::Part });
+        }
+        if !whole || !known {
+            self.source.flush_failed();
+        }
+        // Others that are of no use either the core knows of before it goes on.
+        self.hear_refusals();
+        self.news.extend(leaving.into_iter().map(|disk| Input::Disk(disk, Health::Known)));
+    }
+
     /// What the array asks for now, or what becomes of a disk of it.
     pub(super) fn errand(&mut self, now: Time, room: u32) -> Option<Input> {
         if self.first.len() == 1 {
@@ -88,6 +109,7 @@ impl<S: RequestSource, K: Kernel> LiveWorld<S, K> {
 
     /// What the core is told next. A disk's place is taken when that one is given up, which may have to wait.
     pub(super) fn next_news(&mut self) -> Option<Input> {
+        self.give_up_leaving(self.now);
         if self.news.is_empty() {
             return None;
         }

@@ -8,10 +8,11 @@ use load::experiment::IoBackend;
 /// Two disks, each a copy of the other.
 #[derive(Default)]
 struct Pair {
-    /// Whether the other disk can be told that one is given up; disks on which nothing could be noted; who was given up.
+    /// Whether the other disk can be told that one is given up; disks on which nothing could be noted.
     silent: bool,
     refused: VecDeque<DiskId>,
-    gone: Vec<DiskId>,
+    /// Whether both are given up at once, if any is.
+    together: bool,
 }
 
 impl LiveDevice for Pair {
@@ -35,8 +36,8 @@ impl LiveDevice for Pair {
         None
     }
 
-    fn give_up(&mut self, disk: DiskId) -> bool {
-        self.gone.push(disk);
+    fn give_up(&mut self, disks: &[DiskId]) -> bool {
+        assert_eq!(disks.len(), if self.together { 2 } else { 1 });
         !self.silent
     }
 
@@ -80,6 +81,13 @@ impl RequestSource for Told {
     }
 }
 
+impl LiveWorld<Told, Host> {
+    fn gives_up(&mut self, disk: u16) {
+        self.act(Time(1), Action::GiveUp(DiskId(disk)));
+        self.give_up_leaving(Time(1));
+    }
+}
+
 fn world(pair: Pair) -> LiveWorld<Told> {
     let kernel = Host::new(Clock::new(1.0), IoBackend::Threads).expect("a host");
     LiveWorld::new(kernel, Box::new(pair), Told::default(), Span::from_ms(1000.0))
@@ -89,19 +97,31 @@ fn world(pair: Pair) -> LiveWorld<Told> {
 fn of_an_array_all_is_left_until_more_disks_are_given_up_than_it_can_spare() {
     for silent in [false, true] {
         let mut world = world(Pair { silent, ..Pair::default() });
-        world.act(Time(1), Action::GiveUp(DiskId(1)));
+        world.gives_up(1);
         assert_eq!(world.source.given_up, [(DiskId(1), Remaining::All)]);
         assert_eq!(world.source.flushes_failed, u32::from(silent), "what nobody could note may be had for sound");
-        world.act(Time(2), Action::GiveUp(DiskId(0)));
+        world.gives_up(0);
         assert_eq!(world.source.given_up[1..], [(DiskId(0), Remaining::Part)]);
         assert_eq!(world.source.flushes_failed, 1 + u32::from(silent));
     }
     let mut world = world(Pair::default());
-    world.act(Time(1), Action::GiveUp(DiskId(1)));
+    world.gives_up(1);
     world.act(Time(2), Action::Complete(DiskId(1)));
-    world.act(Time(3), Action::GiveUp(DiskId(0)));
+    world.gives_up(0);
     assert_eq!(world.source.given_up[1], (DiskId(0), Remaining::All), "the other was filled in the meantime");
     assert_eq!(world.source.flushes_failed, 0);
+}
+
+/// Of two that go in one row none is noted before the other; and both are before anybody is told of what they do not hold.
+#[test]
+fn disks_that_go_together_are_noted_together_before_anything_is_told() {
+    let mut world = world(Pair { together: true, ..Pair::default() });
+    world.act(Time(1), Action::GiveUp(DiskId(0)));
+    world.act(Time(1), Action::GiveUp(DiskId(1)));
+    assert_eq!(world.source.given_up, []);
+    world.act(Time(1), Action::Complete(DiskId(9)));
+    let both = [0, 1].map(|disk| (DiskId(disk), Remaining::Part));
+    assert_eq!((&world.source.given_up[..], world.source.flushes_failed), (&both[..], 1));
 }
 
 #[test]
@@ -121,12 +141,15 @@ fn a_disk_on_which_nothing_can_be_noted_is_given_up_where_it_can_be_spared() {
     assert_eq!(world.source.flushes_failed, 0);
     let news = |world: &mut LiveWorld<Told>| world.next(None, 1).map(|(_, input)| input);
     assert_eq!(news(&mut world), Some(Input::Disk(DiskId(0), Health::Failed)));
-    world.act(Time(1), Action::GiveUp(DiskId(0)));
+    world.gives_up(0);
+    // What follows of it the core knows first.
     assert_eq!(news(&mut world), Some(Input::Disk(DiskId(1), Health::Failed)));
+    assert_eq!(news(&mut world), Some(Input::Disk(DiskId(0), Health::Known)));
     assert_eq!(news(&mut world), None);
     let mut world = self::world(Pair { refused: [DiskId(1)].into(), ..Pair::default() });
-    world.act(Time(1), Action::GiveUp(DiskId(0)));
-    assert_eq!((world.source.flushes_failed, news(&mut world)), (1, None), "the other has some blocks alone");
+    world.gives_up(0);
+    let known = Some(Input::Disk(DiskId(0), Health::Known));
+    assert_eq!((world.source.flushes_failed, news(&mut world)), (1, known), "the other has some blocks alone");
 }
 
 #[test]

@@ -11,8 +11,9 @@
 //! that row has a record, so that the last one is about what the row is.
 //!
 //! **A disk is unsure** from when it fails, or is being filled, until the disks know that it holds all that it should. Before they are
-//! told that one fails, what was being written ends, and what follows waits; so no row is half written without a record when a cut finds
-//! the disk missing.
+//! told that one fails, what was being written ends, and what follows waits until they know; so no row is half written without a record
+//! when a cut finds the disk missing. Of several that fail in the same row they are told together. Who tells them may find that others are
+//! of no use either: those fail before the first is known to be given up, and no row is written as if they held what they should.
 //!
 //! An array that has all its disks keeps no journal, and a cut that also takes a disk away with it may lose what was being written.
 
@@ -63,8 +64,9 @@ pub(super) struct StripeJournal {
     newest: (u64, Option<u8>),
     /// Updates that wait for a place, or for a disk to be given up.
     waiting: VecDeque<u32>,
-    /// Disks that are to be given up, and what nobody is told until they are.
+    /// Disks that are to be given up; those that were, of which the others do not know yet; what nobody is told until they do.
     leaving: Vec<DiskId>,
+    unknown: Vec<DiskId>,
     untold: Vec<Action>,
 }
 
@@ -81,8 +83,14 @@ impl StripeJournal {
             newest: (0, None),
             waiting: VecDeque::new(),
             leaving: Vec::new(),
+            unknown: Vec::new(),
             untold: Vec::new(),
         })
+    }
+
+    /// Whether no row may be written now: the disks are to be told, or are being told, that some of them count no more.
+    fn holds_back(&self) -> bool {
+        !self.leaving.is_empty() || !self.unknown.is_empty()
     }
 
     fn is_unsure(&self, disk: DiskId) -> bool {
@@ -110,11 +118,12 @@ impl<P: Predictor> Array<P> {
         }
     }
 
-    /// The disks know that one of them holds all that it should, as far as it still does.
+    /// The disks know how one of them is: that it was given up, or that it holds all that it should, as far as it still does.
     pub(super) fn note_known(&mut self, disk: DiskId) {
-        if self.standings.is_sound(disk)
-            && let Some(journal) = &mut self.journal
-        {
+        let is_sound = self.standings.is_sound(disk);
+        let Some(journal) = &mut self.journal else { return };
+        journal.unknown.retain(|unknown| *unknown != disk);
+        if is_sound {
             journal.changes += u32::from(std::mem::take(&mut journal.unsure[usize::from(disk.0)]));
         }
     }
@@ -151,7 +160,7 @@ impl<P: Predictor> Array<P> {
     /// a record becomes several.
     pub(super) fn ask_leave(&mut self, id: u32, it: &Update, out: &mut Vec<Action>) -> Leave {
         let (Some(journal), Aim::Write(written)) = (&self.journal, it.aim) else { return Leave::Plain };
-        if !journal.leaving.is_empty() {
+        if journal.holds_back() {
             return self.put_off(id, out);
         }
         let unsure = self.unsure_columns(it.row);
@@ -227,7 +236,7 @@ impl<P: Predictor> Array<P> {
         if !matches!(it.aim, Aim::Write(_)) {
             return Leave::Plain;
         }
-        if !journal.leaving.is_empty() {
+        if journal.holds_back() {
             return self.put_off(id, out);
         }
         let good = it.record.is_some_and(|place| self.takes_records(journal, self.record_at(journal, place).0));
@@ -297,13 +306,16 @@ impl<P: Predictor> Array<P> {
 
     /// Gives up what is to be given up, once no row is being written, and has what waits go on.
     pub(super) fn settle_journal(&mut self, from: usize, out: &mut Vec<Action>) {
-        if self.journal.as_ref().is_none_or(|journal| journal.leaving.is_empty() && journal.waiting.is_empty()) {
+        if self
+            .journal
+            .as_ref()
+            .is_none_or(|journal| !journal.holds_back() && journal.untold.is_empty() && journal.waiting.is_empty())
+        {
             return;
         }
         let now = self.now;
         loop {
-            let leaves = self.journal.as_ref().is_some_and(|journal| !journal.leaving.is_empty());
-            if leaves {
+            if self.journal.as_ref().is_some_and(|journal| journal.holds_back() || !journal.untold.is_empty()) {
                 let is_written = |it: &Update| it.stage == UpdateStage::Writing && matches!(it.aim, Aim::Write(_));
                 let under_way = self.updates.iter().any(|(_, it)| is_written(it));
                 let Some(journal) = &mut self.journal else { return };
@@ -315,7 +327,11 @@ impl<P: Predictor> Array<P> {
                 if under_way {
                     return;
                 }
-                out.extend(journal.leaving.drain(..).map(Action::GiveUp));
+                out.extend(journal.leaving.iter().copied().map(Action::GiveUp));
+                journal.unknown.append(&mut journal.leaving);
+                if journal.holds_back() {
+                    return;
+                }
                 out.append(&mut journal.untold);
             }
             if !self.begin_waiting(out) {

@@ -40,6 +40,8 @@ struct Bytes {
     spare: u16,
     /// Disks that were said to be given up; the part of a row that each record is about, by its place.
     gone: Vec<DiskId>,
+    /// Of those the ones of which the others do not know yet.
+    unknown: Vec<DiskId>,
     records: BTreeMap<u8, Extent>,
     recorded: u32,
     journals: bool,
@@ -80,6 +82,7 @@ impl Bytes {
             failed: Vec::new(),
             spare: level.redundancy(),
             gone: Vec::new(),
+            unknown: Vec::new(),
             records: BTreeMap::new(),
             recorded: 0,
             journals: journal.is_some() && geometry.has_parity(),
@@ -134,6 +137,7 @@ impl Bytes {
                 Action::Forget(slot) => drop(self.records.remove(&slot)),
                 Action::GiveUp(disk) => {
                     self.gone.push(disk);
+                    self.unknown.push(disk);
                     let is_row = |(_, _, it): &&(DiskId, Tag, Command)| it.verb.writes() && it.at.start.0 < EACH;
                     let torn = self.flying.iter().filter(is_row).find(|(disk, ..)| !self.failed.contains(disk));
                     assert!(!self.journals || torn.is_none(), "{torn:?} when {disk:?} is given up");
@@ -148,6 +152,11 @@ impl Bytes {
                     into.zip(from).for_each(|(sum, term)| *sum ^= times(term, factor.0));
                 }
                 Action::Finish(id, how) => {
+                    assert!(
+                        !self.journals || self.unknown.is_empty(),
+                        "{id:?} ends, and {:?} are still counted",
+                        self.unknown
+                    );
                     let it = self.inside[id.0 as usize].take().expect("it ends once");
                     let Inside { request, memory, expected, cancelled } = it;
                     let ending = if cancelled { Ending::Failed(ECANCELED) } else { Ending::Finished };
@@ -172,6 +181,7 @@ impl Bytes {
         if !self.journals || !command.verb.writes() || !(0..self.geometry.columns()).any(is_gone) {
             return;
         }
+        assert!(self.unknown.is_empty(), "{command:?} of {disk:?} before the others know of {:?}", self.unknown);
         let at = command.at;
         let is_about = |it: &Extent| it.start <= at.start && at.end() <= it.end();
         assert!(self.records.values().any(is_about), "{command:?} of {disk:?} without a record");
@@ -217,6 +227,14 @@ impl Bytes {
         self.handle(Input::Submit(request));
     }
 
+    /// The others know that a disk is given up.
+    fn tell_known(&mut self) {
+        if !self.unknown.is_empty() {
+            let disk = self.unknown.remove(self.dice.below(self.unknown.len() as u64) as usize);
+            self.handle(Input::Disk(disk, Health::Known));
+        }
+    }
+
     /// Cancels a read.
     fn cancel(&mut self, slot: usize) {
         if let Some(it) = self.inside[slot].as_mut().filter(|it| it.request.op == Op::Read) {
@@ -239,8 +257,8 @@ impl Bytes {
     fn read_all(&mut self) {
         for first in (0..self.current.len() as u64).step_by(600) {
             self.ask(false, Extent::new(first, 600));
-            while !self.flying.is_empty() {
-                self.complete();
+            while !self.flying.is_empty() || !self.unknown.is_empty() {
+                if self.flying.is_empty() { self.tell_known() } else { self.complete() }
             }
         }
         assert!(self.inside.iter().all(Option::is_none) && self.array.room() == TOGETHER as u32, "some never end");
@@ -261,8 +279,8 @@ fn whoever_reads_gets_what_was_written_last() {
             println!("{level:?}, {buffer} blocks of buffer, {journal:?}, seed {seed}");
             let mut it = Bytes::new(level, buffer, journal, seed);
             let mut asked = 0;
-            while asked < ASKED || !it.flying.is_empty() {
-                match it.dice.below(12) {
+            while asked < ASKED || !it.flying.is_empty() || !it.unknown.is_empty() {
+                match it.dice.below(14) {
                     0..=3 if asked < ASKED => {
                         let most = if it.dice.once_in(2) { 700 } else { 40 };
                         let blocks = 1 + it.dice.below(most) as u32;
@@ -276,6 +294,7 @@ fn whoever_reads_gets_what_was_written_last() {
                         it.cancel(slot);
                     }
                     5 if it.dice.once_in(4) => it.fail(),
+                    6..=7 => it.tell_known(),
                     _ if !it.flying.is_empty() => it.complete(),
                     _ => {}
                 }

@@ -8,9 +8,13 @@ use sched::policy::{self, Beside};
 use sched::predict::Distance;
 use sched::{Action, Core, Health, Input, Likeness, Mend, Scheduler};
 
+/// Behind what an array has of a disk: room for records of whole units.
+const JOURNAL: JournalArea = JournalArea { first: 64, blocks: 4 * 40 };
+
 /// An array of disks of 64 blocks, in units of 8, and what it decided since it was last looked at.
 struct Told {
     array: Array<Distance>,
+    geometry: Geometry,
     out: Vec<Action>,
 }
 
@@ -20,13 +24,13 @@ impl Told {
     }
 
     fn with(level: Level, disks: u16, journal: Option<JournalArea>) -> Told {
-        let caps = Caps { blocks: 64, depth: 8, seek: false };
+        let caps = Caps { blocks: 64 + u64::from(JOURNAL.blocks), depth: 8, seek: false };
         let policy = || policy::usual("fcfs").make(&Beside::default());
         let core = || Core::new(caps, u32::MAX, Distance::default(), Rules::default(), Box::new(policy));
         let geometry = Geometry::new(level, disks, 8, 64).expect("a geometry");
         let cores = (0..disks).map(|_| core()).collect();
         let plan = ArrayPlan { comparing: true, journal, ..ArrayPlan::default() };
-        Told { array: Array::new(geometry, plan, Rules::default(), 8, cores), out: Vec::new() }
+        Told { array: Array::new(geometry, plan, Rules::default(), 8, cores), geometry, out: Vec::new() }
     }
 
     fn asks(&mut self, id: u32, op: Op, at: Extent) {
@@ -42,30 +46,82 @@ impl Told {
     fn completes(&mut self, failing: &[u16]) -> Vec<Action> {
         let mut told = Vec::new();
         loop {
+            let mut given_up = Vec::new();
             let issued: Vec<(DiskId, Tag, Command)> = std::mem::take(&mut self.out)
                 .into_iter()
                 .filter_map(|action| match action {
                     Action::Issue(disk, tag, command) => Some((disk, tag, command)),
-                    Action::GiveUp(_)
-                    | Action::Finish(..)
-                    | Action::Complete(_)
-                    | Action::Compare { .. }
-                    | Action::Mend(..) => {
+                    Action::GiveUp(disk) => {
+                        told.push(action);
+                        given_up.push(disk);
+                        None
+                    }
+                    Action::Finish(..) | Action::Complete(_) | Action::Compare { .. } | Action::Mend(..) => {
                         told.push(action);
                         None
                     }
                     _ => None,
                 })
                 .collect();
-            if issued.is_empty() {
+            if issued.is_empty() && given_up.is_empty() {
                 return told;
             }
+            given_up.into_iter().for_each(|disk| self.hears(Input::Disk(disk, Health::Known)));
             for (disk, tag, command) in issued {
                 let fails = failing.contains(&disk.0) && command.verb != Verb::Read;
                 let outcome = if fails { Outcome::Failed(EIO) } else { Outcome::Ok };
                 self.hears(Input::Done(disk, tag, Time(1), outcome));
             }
         }
+    }
+}
+
+/// The places of records of the journal that are not done with come back only when they are told to.
+impl Told {
+    /// One whose first disk is given up, or is being filled.
+    fn lacking_first(level: Level, disks: u16, how: Health) -> Told {
+        let mut it = Told::with(level, disks, Some(JOURNAL));
+        it.hears(Input::Disk(DiskId(0), how));
+        it.completes(&[]);
+        it
+    }
+
+    /// All that was issued comes back but records, which are left in flight; and what was decided meanwhile.
+    fn completes_rows(&mut self) -> (Vec<(DiskId, Tag, Command)>, Vec<Action>) {
+        let (mut records, mut decided) = (Vec::new(), Vec::new());
+        loop {
+            let out = std::mem::take(&mut self.out);
+            decided.extend(&out);
+            let (mut any, now) = (false, Time(1));
+            for action in out {
+                let Action::Issue(disk, tag, command) = action else { continue };
+                if command.at.start.0 >= JOURNAL.first {
+                    records.push((disk, tag, command));
+                } else {
+                    any = true;
+                    self.hears(Input::Done(disk, tag, now, Outcome::Ok));
+                }
+            }
+            if !any {
+                return (records, decided);
+            }
+        }
+    }
+
+    /// The blocks of a column of a row, and the disk that it is on.
+    fn column(&self, row: u64, column: u16) -> (Extent, DiskId) {
+        (Extent::new(self.geometry.block(row, column, 0).0, 8), self.geometry.disk_of_slot(row, column))
+    }
+
+    /// Columns, each of another row, of rows of which the first disk has another column.
+    fn columns_beside_first(&self) -> Vec<Extent> {
+        let is_first = |row, column: &u16| self.column(row, *column).1 == DiskId(0);
+        let beside = |row| {
+            let mut columns = 0..self.geometry.columns();
+            columns.clone().any(|column| is_first(row, &column)).then(|| columns.find(|column| !is_first(row, column)))
+        };
+        let rows = (0..8).filter_map(|row| beside(row).flatten().map(|column| self.column(row, column).0));
+        rows.collect()
     }
 }
 
@@ -79,7 +135,7 @@ fn finish(id: u32, how: Ending) -> Action {
 /// Whoever writes down which disks count has to do so before anybody is told that something is written.
 #[test]
 fn that_a_disk_is_given_up_is_said_before_what_rests_on_the_others() {
-    let journal = Some(JournalArea { first: 64, blocks: 8 });
+    let journal = Some(JOURNAL);
     for (level, disks, journal) in [
         (MIRRORED, 2, None),
         (Level::Parity, 3, None),
@@ -97,6 +153,95 @@ fn that_a_disk_is_given_up_is_said_before_what_rests_on_the_others() {
         it.hears(Input::Disk(DiskId(0), Health::Failed));
         assert_eq!(it.completes(&[]), [finish(0, Ending::Finished)], "{level:?}: it is said once");
     }
+}
+
+/// A row that two disks did not take is written down as lacking both or none, and nothing goes on before that.
+#[test]
+fn disks_that_fail_in_one_row_are_given_up_together_and_nothing_goes_on_until_that_is_known() {
+    let journal = Some(JOURNAL);
+    let mut it = Told::with(Level::DoubleParity, 4, journal);
+    it.asks(0, WRITE, Extent::new(0, 16));
+    it.asks(1, WRITE, Extent::new(16, 16));
+    let writes: Vec<_> = std::mem::take(&mut it.out);
+    let mut ends = Vec::new();
+    for action in writes {
+        let Action::Issue(disk, tag, _) = action else { continue };
+        let outcome = if disk.0 < 2 { Outcome::Failed(EIO) } else { Outcome::Ok };
+        it.hears(Input::Done(disk, tag, Time(1), outcome));
+        ends.append(&mut it.out);
+    }
+    let both = [DiskId(0), DiskId(1)].map(Action::GiveUp);
+    assert!(ends.len() == 2 && both.iter().all(|action| ends.contains(action)), "{ends:?}");
+    it.hears(Input::Disk(DiskId(0), Health::Known));
+    it.asks(2, WRITE, Extent::new(32, 8));
+    assert_eq!(it.out, [], "of one the others do not know yet");
+    // Who tells them has found another that is of no use.
+    it.hears(Input::Disk(DiskId(2), Health::Failed));
+    it.hears(Input::Disk(DiskId(1), Health::Known));
+    assert_eq!(std::mem::take(&mut it.out), [Action::GiveUp(DiskId(2))]);
+    it.hears(Input::Disk(DiskId(2), Health::Known));
+    let told = it.completes(&[]);
+    assert_eq!(told.len(), 3, "{told:?}");
+}
+
+/// A disk that is being filled may not count when the array is found again, nor may what is on it.
+#[test]
+fn a_record_keeps_what_is_written_to_a_disk_that_is_being_filled_and_is_not_on_that_disk() {
+    for (level, disks) in [(Level::Parity, 3), (Level::DoubleParity, 4)] {
+        let mut it = Told::lacking_first(level, disks, Health::Filled(0));
+        let (row, at) =
+            (0..8).find_map(|row| Some((row, it.column(row, 0))).filter(|(_, (_, disk))| disk.0 == 0)).expect("a row");
+        it.asks(0, WRITE, at.0);
+        let (records, decided) = it.completes_rows();
+        let [(disk, ..)] = records[..] else { panic!("{level:?}, row {row}: {records:?}") };
+        assert_ne!(disk, DiskId(0), "{level:?}");
+        let head = decided.iter().find_map(|action| match action {
+            Action::Record { written, kept, .. } => Some((written & 1, kept & 1)),
+            _ => None,
+        });
+        assert_eq!(head, Some((0, 1)), "{level:?}: it is not had from the disk, but from the record");
+    }
+}
+
+/// What was put down when a disk was still sound has what it will hold from that disk.
+#[test]
+fn a_record_during_which_another_disk_is_given_up_is_put_down_anew() {
+    let mut it = Told::lacking_first(Level::DoubleParity, 5, Health::Failed);
+    // The first that is sound has the record.
+    let disk_of = |at: &Extent| it.column(at.start.0 / 24, (at.start.0 % 24 / 8) as u16).1;
+    let columns = it.columns_beside_first();
+    let (at, other) = columns.iter().map(|at| (*at, disk_of(at))).find(|(_, disk)| disk.0 > 1).expect("a column");
+    it.asks(0, WRITE, at);
+    let (records, _) = it.completes_rows();
+    let [(disk, tag, _)] = records[..] else { panic!("{records:?}") };
+    assert_ne!(disk, other);
+    it.hears(Input::Disk(other, Health::Failed));
+    it.hears(Input::Disk(other, Health::Known));
+    it.completes_rows();
+    it.hears(Input::Done(disk, tag, Time(1), Outcome::Ok));
+    let (anew, decided) = it.completes_rows();
+    let writes = |action: &&Action| matches!(action, Action::Issue(_, _, it) if it.verb.writes() && it.at.start.0 < 64);
+    assert_eq!((anew.len(), decided.iter().find(writes)), (1, None));
+}
+
+/// Of those on the medium the newest tells which others count, in whatever order they came there.
+#[test]
+fn the_place_of_the_newest_record_is_not_taken_before_there_is_a_newer_one() {
+    let mut it = Told::lacking_first(Level::Parity, 3, Health::Failed);
+    let at = it.columns_beside_first();
+    it.asks(0, WRITE, at[0]);
+    it.asks(1, WRITE, at[1]);
+    let (records, _) = it.completes_rows();
+    let [first, second] = records[..] else { panic!("{records:?}") };
+    for (disk, tag, _) in [second, first] {
+        it.hears(Input::Done(disk, tag, Time(1), Outcome::Ok));
+    }
+    let (more, _) = it.completes_rows();
+    assert_eq!(more, []);
+    it.asks(0, WRITE, at[2]);
+    let (third, _) = it.completes_rows();
+    let place = |(disk, _, command): (DiskId, Tag, Command)| (disk, command.at.start);
+    assert_eq!(third.into_iter().map(place).collect::<Vec<_>>(), [place(first)]);
 }
 
 #[test]

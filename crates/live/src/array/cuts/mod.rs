@@ -21,6 +21,7 @@ use super::{
     ArrayNotes, ArrayOrder, Former, JOURNAL, Lacking, MemberState, OpenedMember, RepairPace, ScrubOrder, create,
     inspect, regions, resync,
 };
+use crate::memory::Slice;
 use crate::unit::{LiveDevice, MemberOpener, Members, Summed};
 use crate::world::LiveWorld;
 use asker::{Asker, History, content};
@@ -485,6 +486,8 @@ fn wherever_the_power_goes_what_was_flushed_is_there_and_all_agrees() {
         return;
     }
     let mut cuts: u64 = (0..12).map(|seed| cut_everywhere(&scene(seed, 12))).sum();
+    // Two disks of a row that was being written go, and the power between the notes of that.
+    cuts += u64::from(tell(&scene(3812, 40), 18));
     for seed in 100..100 + read_number("HALFTURN_SEEDS").unwrap_or(300) {
         cuts += u64::from(tell(&scene(seed, 40), Draw::new(seed, 9).below(250)));
     }
@@ -497,4 +500,28 @@ fn a_scrub_writes_anew_what_cannot_be_read_and_what_does_not_agree() {
     for seed in 0..90 {
         assert!(!tell(&Scene { fate: Fate::Scrubbed, ..scene(seed, 40) }, u64::MAX));
     }
+}
+
+/// A disk that took a place has a name of its own, and its checksums are of that.
+#[test]
+fn checksums_that_are_made_anew_are_those_of_the_disk_that_is_there() {
+    let scene = Scene { sums: true, ..scene(1, 0) };
+    let (geometry, outside) = (scene.geometry(), Outside::new(&scene));
+    create(&mut outside.boxed(), geometry).expect("an array");
+    for mut unit in outside.boxed() {
+        let mut label = read_label(&mut *unit).expect("a label");
+        label.names[1] = 77;
+        label.own_name = if label.index == 1 { 77 } else { 0 };
+        label.blank.remove(0);
+        label.dirty.add(0);
+        write_copies(&mut *unit, Some(&label)).expect("written");
+    }
+    let mut units = outside.units(&[]);
+    let status = inspect(&mut units, &geometry);
+    resync(&mut units.into_iter().flatten().collect::<Vec<_>>(), geometry, &status).expect("it is made to agree");
+    let at = geometry.on_disk(0, 0, 1);
+    outside.platter(1).borrow_mut().medium[at.start.0 as usize] = [0x77; BLOCK];
+    let mut unit = outside.boxed().remove(1);
+    unit.set_sum_key(status.label.expect("a label").sum_key(77));
+    assert!(!unit.peek(at, &Slice::new(BLOCK)), "it was spoilt since");
 }

@@ -8,6 +8,7 @@ use block::errno::EIO;
 use block::{Outcome, Place, Verb};
 use load::experiment::IoBackend;
 use sched::array::Level;
+use std::cell::Cell;
 
 const DISK: u64 = crate::array::BEFORE + 64 + BEHIND;
 
@@ -44,6 +45,8 @@ impl Kernel for Asked {
 /// Memory of which the kernel is asked all the same.
 struct Slow {
     ram: Ram,
+    /// Whether what is to be stored or flushed is refused.
+    refuses: Rc<Cell<bool>>,
     socket: Rc<OwnedFd>,
     done: VecDeque<Tag>,
 }
@@ -54,9 +57,13 @@ impl Slow {
     }
 
     fn of(blocks: u64) -> Box<dyn LiveDevice> {
+        Slow::refusing(blocks, &Rc::default())
+    }
+
+    fn refusing(blocks: u64, refuses: &Rc<Cell<bool>>) -> Box<dyn LiveDevice> {
         let (socket, _) = std::os::unix::net::UnixStream::pair().expect("sockets");
         let ram = Ram::new(blocks, Unwritten::Zeros);
-        Box::new(Slow { ram, socket: Rc::new(socket.into()), done: VecDeque::new() })
+        Box::new(Slow { ram, refuses: Rc::clone(refuses), socket: Rc::new(socket.into()), done: VecDeque::new() })
     }
 }
 
@@ -91,8 +98,17 @@ impl LiveDevice for Slow {
     }
 
     fn store(&mut self, at: Extent, from: &Slice) -> io::Result<()> {
+        self.sync()?;
         self.ram.poke(at, from);
         Ok(())
+    }
+
+    fn sync(&mut self) -> io::Result<()> {
+        if self.refuses.get() { Err(io::ErrorKind::Other.into()) } else { Ok(()) }
+    }
+
+    fn alike(&mut self, at: Extent) -> (u64, bool) {
+        self.ram.alike(at)
     }
 }
 
@@ -113,7 +129,7 @@ fn what_a_disk_has_in_flight_is_not_taken_for_that_of_the_one_after_it() {
     members.issue(Time(1), tag, &read, None, &mut kernel).expect("issued");
     members.order(&ArrayOrder::Replace(disk, "a".into(), Former::Kept)).expect("it is fit");
     assert_eq!(members.next_change(), Some(disk));
-    members.give_up(disk);
+    members.give_up(&[disk]);
     assert!(members.change_disk(disk) && members.filling() == [(disk, crate::array::BEFORE)]);
     members.issue(Time(2), tag, &read, None, &mut kernel).expect("issued");
     let [before, after] = kernel.1[..] else { panic!("{:?}", kernel.1) };
@@ -179,4 +195,148 @@ fn what_is_not_as_it_was_written_is_not_brought_and_is_to_be_repaired() {
     assert_eq!(members.array_json().expect("an array")["spoilt_blocks"], 2);
     members.end_errand(Time(4), errand.number, Ending::Finished);
     assert_eq!(members.next_errand(Time(5), clients), None, "once");
+}
+
+/// An array that is served, and what has each of its disks refuse to keep anything. What takes a place refuses together with the one before.
+struct Served {
+    members: Members,
+    refuse: Vec<Rc<Cell<bool>>>,
+}
+
+impl Served {
+    /// Of an array of so many disks, of which these refuse from the beginning of the service.
+    fn new(level: Level, disks: u16, refusing: &[usize]) -> Served {
+        let geometry = Geometry::within(level, disks, 8, DISK, (crate::array::BEFORE, BEHIND)).expect("a geometry");
+        let refuse: Vec<Rc<Cell<bool>>> = (0..disks).map(|_| Rc::default()).collect();
+        let mut units: Vec<_> = refuse.iter().map(|refuses| Slow::refusing(DISK, refuses)).collect();
+        create(&mut units, geometry).expect("an array");
+        refusing.iter().for_each(|disk| refuse[*disk].set(true));
+        let mut opened: Vec<_> = units.into_iter().map(Ok).collect();
+        let status = inspect(&mut opened, &geometry);
+        let all = refuse.clone();
+        let opener: MemberOpener = Box::new(move |disk, _| Ok(Slow::refusing(DISK, &all[usize::from(disk.0)])));
+        let members = Members::new(geometry, opened.into_iter().flatten().collect());
+        let members = members.repairing([RepairPace::default(); 2], Some(opener)).noting(ArrayNotes::new(&status, 1));
+        Served { members, refuse }
+    }
+
+    /// Another disk takes the place of one.
+    fn replace(&mut self, disk: u16) {
+        let disk = DiskId(disk);
+        self.members.order(&ArrayOrder::Replace(disk, "a".into(), Former::Kept)).expect("it is fit");
+        assert_eq!(self.members.next_change(), Some(disk));
+        self.members.give_up(&[disk]);
+        assert!(self.members.change_disk(disk));
+    }
+
+    fn events(&self) -> u64 {
+        self.members.array_json().expect("an array")["events"].as_u64().expect("a number")
+    }
+
+    /// The service ends, and another of this number begins.
+    fn serve_again(self, service: u64) -> Served {
+        let geometry = self.members.geometry;
+        let mut opened: Vec<_> = self.members.members.into_iter().map(|member| Ok(member.unit)).collect();
+        let status = inspect(&mut opened, &geometry);
+        let members = Members::new(geometry, opened.into_iter().flatten().collect());
+        Served { members: members.noting(ArrayNotes::new(&status, service)), refuse: self.refuse }
+    }
+
+    /// What each disk is found to be when the service is gone.
+    fn find_states(self) -> Vec<&'static str> {
+        let geometry = self.members.geometry;
+        let units = self.members.members.into_iter().map(|member| Ok(member.unit));
+        inspect(&mut units.collect::<Vec<_>>(), &geometry).disks.iter().map(|state| state.word()).collect()
+    }
+}
+
+/// Found with the first missing and the other trusted, what the first held would follow from a row of which the other lacks its part.
+#[test]
+fn a_disk_that_does_not_flush_when_another_is_given_up_is_noted_with_it() {
+    let mut it = Served::new(Level::DoubleParity, 4, &[]);
+    let before = it.events();
+    it.refuse[2].set(true);
+    assert!(it.members.give_up(&[DiskId(1)]));
+    assert_eq!((it.events(), it.members.lacking()), (before + 1, vec![DiskId(1)]), "the core is told first");
+    assert_eq!(it.members.next_refusal(), Some(DiskId(2)));
+    assert!(!it.members.can_spare(DiskId(3)));
+    assert!(it.members.give_up(&[DiskId(2)]));
+    assert_eq!((it.events(), it.members.lacking()), (before + 1, vec![DiskId(1), DiskId(2)]));
+    assert_eq!(it.members.foretold, []);
+    assert_eq!(it.find_states(), ["sound", "given up", "given up", "sound"]);
+    // What would be lost with it is not given up.
+    let mut it = Served::new(Level::Parity, 3, &[]);
+    it.refuse[2].set(true);
+    assert!(it.members.give_up(&[DiskId(1)]));
+    assert_eq!((it.members.next_refusal(), it.members.lacking()), (Some(DiskId(2)), vec![DiskId(1)]));
+    assert_eq!(it.find_states(), ["sound", "given up", "sound"]);
+}
+
+#[test]
+fn a_disk_that_is_filled_is_said_to_be_known_so_only_when_some_disk_has_the_note() {
+    for refuses in [false, true] {
+        let mut it = Served::new(Level::Parity, 3, &[]);
+        it.replace(1);
+        while it.members.next_health().is_some() {}
+        it.refuse.iter().for_each(|disk| disk.set(refuses));
+        it.members.set_sound(DiskId(1));
+        let known = Some((DiskId(1), Health::Known)).filter(|_| !refuses);
+        assert_eq!(it.members.next_health(), known);
+    }
+}
+
+#[test]
+fn a_disk_that_is_filled_counts_only_once_that_is_flushed_though_another_goes() {
+    for refuses in [false, true] {
+        let mut it = Served::new(Level::Parity, 3, &[]);
+        it.replace(1);
+        it.members.complete(DiskId(1));
+        it.refuse[1].set(refuses);
+        it.members.give_up(&[DiskId(2)]);
+        assert_eq!(!it.members.filling().is_empty(), refuses);
+    }
+}
+
+/// What was written since the disk took its place may have been planned without it.
+#[test]
+fn of_a_disk_that_takes_a_place_what_was_written_meanwhile_is_not_said_to_be_held() {
+    for is_written in [false, true] {
+        let mut it = Served::new(Level::Parity, 3, &[]);
+        it.replace(1);
+        let at = it.members.geometry.on_disk(3, 2, 1);
+        if is_written {
+            let write = Command::new(Verb::Write { fua: false }, at, Place::Nowhere);
+            it.members.must_wait(&write, Some(&Slice::holding(&[1; 512])));
+        }
+        let told = std::iter::from_fn(|| it.members.next_health());
+        let holds = |(_, health): (DiskId, Health)| match health {
+            Health::Holds(part) => part.start <= at.start && at.end() <= part.end(),
+            _ => false,
+        };
+        assert_eq!(told.map(holds).filter(|holds| *holds).count(), usize::from(!is_written));
+    }
+}
+
+/// It was not told of the service, and is not taken for one of a copy of the array.
+#[test]
+fn a_disk_that_refuses_the_first_note_of_a_service_is_still_of_the_array() {
+    let it = Served::new(Level::Parity, 3, &[1]);
+    it.refuse[1].set(false);
+    assert_eq!(it.find_states(), ["sound"; 3]);
+}
+
+#[test]
+fn a_disk_as_it_was_before_a_service_began_is_of_a_copy() {
+    let mut it = Served::new(Level::Parity, 3, &[]);
+    let parts = [Extent::new(0, 3 * BEHIND as u32), Extent::new(DISK - BEHIND, BEHIND as u32)];
+    let copied = parts.map(|at| {
+        let held = Slice::new(at.bytes() as usize);
+        assert!(it.members.members[1].unit.peek(at, &held));
+        held
+    });
+    let mut it = it.serve_again(2);
+    for (at, held) in parts.iter().zip(&copied) {
+        it.members.members[1].unit.store(*at, held).expect("stored");
+    }
+    assert_eq!(it.find_states(), ["sound", "of a copy", "sound"]);
 }
