@@ -185,7 +185,7 @@ def _pid() -> dict[str, int]:
 
 def test_advice_is_that_of_the_command_line(tmp_path: Path) -> None:
     goal = "mean <= 500ms, then throughput"
-    sets = {"run.requests": 400, "workload.recorded.depth": 4}
+    sets = {"run.requests": 400, "workload.recorded.depth": 4, "drive.queue": 32}
     told = [f"--set={key}={value}" for key, value in sets.items()]
     look = ROOT / "examples/first-look.toml"
     advice = halfturn.advise(look, goal, set={**sets, "scheduler.policy": "fcfs"}, stack="linux")
@@ -198,7 +198,7 @@ def test_advice_is_that_of_the_command_line(tmp_path: Path) -> None:
     copy.write_text(advice.experiment, encoding="utf-8")
     assert halfturn.simulate(copy)[0]["requests"] > 0
     with pytest.raises(ValueError, match="there are linux, zfs, ceph, md"):
-        halfturn.advise(look, goal, stack="windows")
+        halfturn.advise(look, goal, set={**sets, "scheduler.policy": "fcfs"}, stack="windows")
 
 
 def test_drives_are_those_of_the_catalogue(tmp_path: Path) -> None:

@@ -1,7 +1,9 @@
 //! What should be set: a search over what may be set in an experiment, on the first half of its load, and a look at the other half.
 //!
-//! Successive halving (Jamieson and Talwalkar, AISTATS 2016): many candidates are tried on a short beginning, the better ones on a
-//! longer one, a few on all of the half. What is best then is changed knob by knob, again the promising changes first on a part. The
+//! First a survey: every change of one knob, and some of several, on a short beginning; the better ones on a longer one, a few on all of
+//! the half (successive halving: Jamieson and Talwalkar, AISTATS 2016). Then what is nearest to the goal is changed knob by knob, the
+//! changes first that did best in the survey; after that what is second, since the best is often two changes away, by way of
+//! something worse. Settings under which everything took equally long are one: only the one with the fewest knobs set goes on. The
 //! order of what is drawn, and of ties, follows from the seed alone, whatever the number of threads.
 
 use crate::simulate::{Watch, simulate};
@@ -11,16 +13,15 @@ use load::goal::{GoalScore, SettingGoal};
 use load::results::Run;
 use load::tuning::{LoadPart, SearchSpace, TrialSetting, UNSEEN_PARTS};
 use rayon::prelude::*;
-use std::collections::BTreeSet;
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
 
-/// Of the half that is seen, which share candidates are tried on, and how many are left for it.
-const ROUNDS: [(f64, usize); 3] = [(0.125, 64), (0.25, 24), (1.0, 7)];
-/// The same of changes to the best, and how often it is changed at most.
-const CHANGES: [(f64, usize); 2] = [(0.25, usize::MAX), (1.0, 3)];
-const MOST_CHANGES: usize = 2;
-/// Where no single change is for the better, two at a time, drawn at random; for as long as all of it costs no more than this many runs
-/// of the half.
-const PAIRS: [(f64, usize); 3] = [(0.125, 32), (0.25, 8), (1.0, 3)];
+/// Of the half that is seen, which share candidates of the survey are tried on, and how many are left for it.
+const ROUNDS: [(f64, usize); 3] = [(0.125, 64), (0.25, 20), (1.0, 7)];
+/// The same of what is near something good, and how often one is looked around.
+const NEAR: [(f64, usize); 2] = [(0.25, 20), (1.0, 2)];
+const LOOKS: u32 = 2;
+/// All of it costs no more than this many runs of the half.
 const MOST_COST: f64 = 50.0;
 /// Of all that is drawn, candidates with so many knobs set, at most: few knobs are easier to explain.
 const MOST_SET: u64 = 4;
@@ -75,7 +76,7 @@ pub fn advise(
     if !space.is_cut() {
         space.cut(&try_one(space, &space.today(), LoadPart::Whole, watch)?);
     }
-    let search = Search { space, goal, watch, memory: BTreeSet::new(), tried: 0, cost: 0.0 };
+    let search = Search { space, goal, watch, memory: BTreeSet::new(), cost: 0.0 };
     let (best, scores, tried, cost) = search.run(seed)?;
     let parts: Vec<(usize, u32)> = (0..2).flat_map(|who| (0..UNSEEN_PARTS).map(move |part| (who, part))).collect();
     watch.plan(parts.len());
@@ -97,14 +98,19 @@ pub fn advise(
 /// How near each of these candidates comes to a goal on the whole half that is seen.
 #[must_use]
 pub fn score_all(space: &SearchSpace, goal: &SettingGoal, candidates: &[TrialSetting]) -> Vec<GoalScore> {
-    candidates.par_iter().map(|candidate| score(space, goal, candidate, 1.0, &Unheeded)).collect()
+    candidates.par_iter().map(|candidate| score(space, goal, candidate, 1.0, &Unheeded).score).collect()
 }
 
 /// Candidates drawn at random that can be run, no two alike and none as it is today.
 #[must_use]
 pub fn draw_candidates(space: &SearchSpace, seed: u64, count: usize) -> Vec<TrialSetting> {
-    let (mut draw, mut drawn, mut vain) = (Draw::new(seed, 0), Vec::new(), 0);
     let mut known: BTreeSet<String> = space.text(&space.today()).into_iter().collect();
+    draw_new(space, seed, count, &mut known)
+}
+
+/// The same, none of which has a known text.
+fn draw_new(space: &SearchSpace, seed: u64, count: usize, known: &mut BTreeSet<String>) -> Vec<TrialSetting> {
+    let (mut draw, mut drawn, mut vain) = (Draw::new(seed, 0), Vec::new(), 0);
     while drawn.len() < count && vain < VAIN {
         let mut candidate = space.today();
         for _ in 0..=draw.below(MOST_SET) {
@@ -112,7 +118,7 @@ pub fn draw_candidates(space: &SearchSpace, seed: u64, count: usize) -> Vec<Tria
             candidate[knob] = draw.below(space.knobs[knob].choices.len() as u64) as usize;
         }
         vain += 1;
-        if is_new(space, &candidate, &mut known) {
+        if is_new(space, &candidate, known) {
             drawn.push(candidate);
             vain = 0;
         }
@@ -157,12 +163,40 @@ fn score(
     candidate: &TrialSetting,
     share: f64,
     watch: &dyn SearchWatch,
-) -> GoalScore {
-    if !watch.goes_on() {
-        return GoalScore::worst();
+) -> Trial {
+    let setting = candidate.clone();
+    let run = watch.goes_on().then(|| try_one(space, candidate, LoadPart::Seen(share), watch));
+    let Some(Ok(run)) = run else { return Trial { score: GoalScore::worst(), outcome: Vec::new(), setting } };
+    let means = run.classes.values().map(|class| class.response_ms.mean);
+    let outcome = means.chain([run.simulated_seconds]).map(f64::to_bits).collect();
+    Trial { score: goal.score(&run), outcome, setting }
+}
+
+/// What came of a candidate.
+#[derive(Clone, Debug)]
+struct Trial {
+    score: GoalScore,
+    /// How long everything took: of two that are equal in this, one is as good as the other.
+    outcome: Vec<u64>,
+    setting: TrialSetting,
+}
+
+impl Trial {
+    /// The nearer to the goal first, of equals the one that changes less.
+    fn compare(&self, other: &Trial) -> Ordering {
+        let set = |trial: &Trial| trial.setting.iter().filter(|choice| **choice > 0).count();
+        let by_set = || set(self).cmp(&set(other)).then_with(|| self.setting.cmp(&other.setting));
+        self.score.compare(&other.score).then_with(by_set)
     }
-    let run = try_one(space, candidate, LoadPart::Seen(share), watch);
-    run.map_or_else(|_| GoalScore::worst(), |run| goal.score(&run))
+}
+
+/// One knob set to one of its choices.
+type KnobChange = (usize, usize);
+
+fn set_knob(setting: &TrialSetting, (knob, choice): KnobChange) -> TrialSetting {
+    let mut changed = setting.clone();
+    changed[knob] = choice;
+    changed
 }
 
 /// A search under way.
@@ -172,7 +206,6 @@ struct Search<'a> {
     watch: &'a dyn SearchWatch,
     /// The texts of what was tried.
     memory: BTreeSet<String>,
-    tried: usize,
     cost: f64,
 }
 
@@ -180,113 +213,107 @@ impl Search<'_> {
     fn run(mut self, seed: u64) -> Result<(TrialSetting, [GoalScore; 2], usize, f64), BadInput> {
         let today = self.space.today();
         self.memory.insert(self.space.text(&today)?);
-        let drawn = draw_candidates(self.space, seed, ROUNDS[0].1);
-        drawn.iter().for_each(|candidate| self.memory.extend(self.space.text(candidate)));
-        self.tried = drawn.len() + 1;
-        let mut best = self.halve(drawn, &ROUNDS);
-        let own = self.rank(vec![today.clone()], 1.0).remove(0);
-        let as_it_is = own.0.clone();
-        // Of equals what is there already.
-        best.push(own);
-        best.sort_by(|(one, a), (other, b)| one.compare(other).then((*a != today).cmp(&(*b != today))));
-        let mut best = best.swap_remove(0);
-        for _ in 0..MOST_CHANGES {
-            let changes = self.changes(&best.1);
-            if !self.improve(&mut best, changes, &CHANGES) {
-                break;
-            }
+        let (surveyed, changes) = self.survey(seed);
+        let longer = self.rank(distinct(surveyed, ROUNDS[1].1), ROUNDS[1].0);
+        let mut finalists = self.rank(distinct(longer, ROUNDS[2].1), ROUNDS[2].0);
+        let own = self.rank(vec![today.clone()], 1.0).pop();
+        let own = own.unwrap_or(Trial { score: GoalScore::worst(), outcome: Vec::new(), setting: today });
+        let as_it_is = own.score.clone();
+        finalists.push(own);
+        finalists.sort_by(Trial::compare);
+        let mut looks: BTreeMap<Vec<u64>, u32> = BTreeMap::new();
+        loop {
+            let around = finalists.iter().find(|trial| looks.get(&trial.outcome).is_none_or(|looks| *looks < LOOKS));
+            let room = MOST_COST - self.cost - NEAR[1].1 as f64;
+            let most = NEAR[0].1.min((room / NEAR[0].0).max(0.0) as usize);
+            let Some(around) = around.filter(|_| most > 0) else { break };
+            *looks.entry(around.outcome.clone()).or_default() += 1;
+            let near = self.changes(&around.setting, &changes, most);
+            let near = self.rank(near, NEAR[0].0);
+            finalists.extend(self.rank(distinct(near, NEAR[1].1), NEAR[1].0));
+            finalists.sort_by(Trial::compare);
         }
-        let mut draw = Draw::new(seed, 1);
-        while self.cost + cost_of(PAIRS[0].1, &PAIRS) <= MOST_COST {
-            let pairs = self.pairs(&best.1, &mut draw);
-            if pairs.is_empty() {
-                break;
-            }
-            self.improve(&mut best, pairs, &PAIRS);
-        }
-        Ok((best.1, [best.0, as_it_is], self.tried, self.cost))
+        let best = finalists.swap_remove(0);
+        Ok((best.setting, [best.score, as_it_is], self.memory.len(), self.cost))
     }
 
-    /// Puts the best of these in the place of the best so far, if it is better; says whether it was.
-    fn improve(
-        &mut self,
-        best: &mut (GoalScore, TrialSetting),
-        others: Vec<TrialSetting>,
-        rounds: &[(f64, usize)],
-    ) -> bool {
-        self.tried += others.len();
-        let better = self.halve(others, rounds).into_iter().next().filter(|found| found.0.compare(&best.0).is_lt());
-        let found = better.is_some();
-        *best = better.unwrap_or_else(|| best.clone());
-        found
+    /// Tries every change of one knob, and some of several, on a short part; gives them all, the best first, and the changes: those that
+    /// undo one, those that alone mean nothing, such as a length without short commands, the others in the order in which they did.
+    fn survey(&mut self, seed: u64) -> (Vec<Trial>, Vec<KnobChange>) {
+        let today = self.space.today();
+        let all = self.space.knobs.iter().enumerate();
+        let mut changes: Vec<KnobChange> =
+            all.flat_map(|(knob, its)| (1..its.choices.len()).map(move |choice| (knob, choice))).collect();
+        let (share, most) = ROUNDS[0];
+        let mut candidates = self.changes(&today, &changes, most);
+        candidates.extend(draw_new(self.space, seed, most - candidates.len(), &mut self.memory));
+        let surveyed = self.rank(candidates, share);
+        let place = |change: &KnobChange| {
+            let alone = set_knob(&today, *change);
+            surveyed.iter().position(|trial| trial.setting == alone).map_or(0, |place| place + 1)
+        };
+        changes.sort_by_cached_key(place);
+        let undo = (0..self.space.knobs.len()).map(|knob| (knob, 0));
+        (surveyed, undo.chain(changes.iter().copied()).collect())
     }
 
-    /// Tries candidates on ever more of the load, and ever fewer of them; gives the last of them, the best first.
-    fn halve(&mut self, mut candidates: Vec<TrialSetting>, rounds: &[(f64, usize)]) -> Vec<(GoalScore, TrialSetting)> {
-        let mut ranked = Vec::new();
-        for (share, most) in rounds {
-            candidates.truncate(*most);
-            ranked = self.rank(candidates, *share);
-            candidates = ranked.iter().map(|(_, candidate)| candidate.clone()).collect();
-        }
-        ranked
+    /// What comes of a candidate by one of these changes and was not tried: so many, at most.
+    fn changes(&mut self, from: &TrialSetting, changes: &[KnobChange], most: usize) -> Vec<TrialSetting> {
+        let changed = changes.iter().map(|change| set_knob(from, *change));
+        changed.filter(|candidate| is_new(self.space, candidate, &mut self.memory)).take(most).collect()
     }
 
     /// Candidates by how near they come to the goal on this share of what is seen; what cannot be run is left out.
-    fn rank(&mut self, candidates: Vec<TrialSetting>, share: f64) -> Vec<(GoalScore, TrialSetting)> {
+    fn rank(&mut self, candidates: Vec<TrialSetting>, share: f64) -> Vec<Trial> {
+        if candidates.is_empty() {
+            return Vec::new();
+        }
         self.watch.plan(candidates.len());
         self.cost += share * candidates.len() as f64;
         let (space, goal, watch) = (self.space, self.goal, self.watch);
-        let mut scored: Vec<(GoalScore, TrialSetting)> = candidates
+        let mut trials: Vec<Trial> = candidates
             .into_par_iter()
             .map(|candidate| {
-                let score = score(space, goal, &candidate, share, watch);
+                let trial = score(space, goal, &candidate, share, watch);
                 watch.end_trial();
-                (score, candidate)
+                trial
             })
             .collect();
-        scored.retain(|(score, _)| score.missed.is_finite());
-        scored.sort_by(|(one, a), (other, b)| one.compare(other).then_with(|| a.cmp(b)));
-        scored
-    }
-
-    /// All that differs from a candidate in one knob, and was not tried.
-    fn changes(&mut self, from: &TrialSetting) -> Vec<TrialSetting> {
-        let mut changes = Vec::new();
-        for (knob, choices) in self.space.knobs.iter().map(|knob| knob.choices.len()).enumerate() {
-            for choice in (0..choices).filter(|choice| *choice != from[knob]) {
-                let mut candidate = from.clone();
-                candidate[knob] = choice;
-                if is_new(self.space, &candidate, &mut self.memory) {
-                    changes.push(candidate);
-                }
-            }
-        }
-        changes
+        trials.retain(|trial| trial.score.missed.is_finite());
+        trials.sort_by(Trial::compare);
+        trials
     }
 }
 
-impl Search<'_> {
-    /// Some that differ from a candidate in two knobs, and were not tried.
-    fn pairs(&mut self, from: &TrialSetting, draw: &mut Draw) -> Vec<TrialSetting> {
-        let (mut pairs, mut vain) = (Vec::new(), 0);
-        while pairs.len() < PAIRS[0].1 && vain < VAIN {
-            let mut candidate = from.clone();
-            for _ in 0..2 {
-                let knob = draw.below(self.space.knobs.len() as u64) as usize;
-                candidate[knob] = draw.below(self.space.knobs[knob].choices.len() as u64) as usize;
-            }
-            vain += 1;
-            if is_new(self.space, &candidate, &mut self.memory) {
-                pairs.push(candidate);
-                vain = 0;
-            }
-        }
-        pairs
-    }
+/// The first so many of these, of those with the same outcome only one.
+fn distinct(ranked: Vec<Trial>, most: usize) -> Vec<TrialSetting> {
+    let mut known = BTreeSet::new();
+    let new = ranked.into_iter().filter(|trial| known.insert(trial.outcome.clone()));
+    new.map(|trial| trial.setting).take(most).collect()
 }
 
-/// What so many candidates cost, in runs of the half.
-fn cost_of(count: usize, rounds: &[(f64, usize)]) -> f64 {
-    rounds.iter().map(|(share, most)| share * count.min(*most) as f64).sum()
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trial(missed: f64, outcome: u64, setting: &[usize]) -> Trial {
+        let mut score = GoalScore::worst();
+        score.missed = missed;
+        Trial { score, outcome: vec![outcome], setting: setting.to_vec() }
+    }
+
+    #[test]
+    fn of_equals_the_one_that_changes_less_is_the_better() {
+        let mut trials = [trial(0.0, 7, &[1, 2, 0]), trial(0.0, 7, &[0, 3, 0]), trial(0.0, 7, &[0, 0, 9])];
+        trials.sort_by(Trial::compare);
+        assert_eq!(trials.map(|trial| trial.setting), [vec![0, 0, 9], vec![0, 3, 0], vec![1, 2, 0]]);
+        assert!(trial(0.0, 7, &[5, 5, 5]).compare(&trial(0.1, 7, &[0, 0, 0])).is_lt(), "what is nearer comes first");
+    }
+
+    #[test]
+    fn of_what_comes_to_the_same_one_goes_on() {
+        let ranked = || vec![trial(0.0, 7, &[1]), trial(0.0, 8, &[2]), trial(0.0, 7, &[3]), trial(0.2, 9, &[4])];
+        assert_eq!(distinct(ranked(), 9), [[1], [2], [4]]);
+        assert_eq!(distinct(ranked(), 2), [[1], [2]]);
+    }
 }

@@ -323,16 +323,14 @@ impl<'a> Race<'a> {
         text
     }
 
-    /// By how much a figure is better than another, in per cent of that.
+    /// By how much a figure is better than another, in per cent of that; of nothing there is no share.
     fn by(&self, value: f64, other: f64) -> String {
         debug_assert!(!self.judged.is_better(other, value));
         let word = if self.judged == Judged::Throughput { "more" } else { "less" };
-        let share = if other > 0.0 { (value - other).abs() / other } else { 1.0 };
-        match share {
-            1.0.. if word == "more" => {
-                format!("{}× as much, {word}", brief(value / other.max(f64::MIN_POSITIVE)))
-            }
-            _ => format!("{} {word}", number::percent(share)),
+        match (value - other).abs() / other {
+            _ if other <= 0.0 => word.to_owned(),
+            1.0.. if word == "more" => format!("{}× as much, {word}", brief(value / other)),
+            share => format!("{} {word}", number::percent(share)),
         }
     }
 }
@@ -372,6 +370,15 @@ mod tests {
         assert_eq!(gap.tell(5.0, "ms"), "± 2.48 ms, over 3 replications of the same requests: sure at 95 %");
         assert!(gap.tell(-2.0, "ms").ends_with("which may be chance"));
         assert!(gap.tell(-5.0, "ms").ends_with("sure at 95 %"), "more throughput is a difference below nothing");
+    }
+
+    #[test]
+    fn of_a_class_that_got_nothing_no_multiple_is_told() {
+        let race = |judged| Race { judged, ranking: Vec::new() };
+        assert_eq!(race(Judged::Throughput).by(0.3, 0.0), "more");
+        assert_eq!(race(Judged::Throughput).by(6.0, 2.0), "3.00× as much, more");
+        assert_eq!(race(Judged::Throughput).by(3.0, 2.0), "50.0 % more");
+        assert_eq!(race(Judged::Mean).by(1.0, 4.0), "75.0 % less");
     }
 
     #[test]

@@ -32,7 +32,13 @@ impl Kind for Settings {
     }
 
     fn make<P: Predictor + 'static>(&self, beside: &Beside) -> Box<dyn Policy<P>> {
-        Box::new(DmClock { claims: beside.claims.clone(), clients: Vec::new() })
+        Box::new(DmClock {
+            claims: beside.claims.clone(),
+            clients: Vec::new(),
+            by_reservation: ClientHeap::new(ClientOrder::Reservation),
+            by_limit: ClientHeap::new(ClientOrder::Limit),
+            by_weight: ClientHeap::new(ClientOrder::Weight),
+        })
     }
 }
 
@@ -73,12 +79,6 @@ struct Claimant {
     lag: f64,
 }
 
-struct DmClock {
-    /// By class; a class past the end has the usual.
-    claims: Vec<IopsClaim>,
-    clients: Vec<Claimant>,
-}
-
 impl Claimant {
     fn new(class: u8, claim: IopsClaim) -> Claimant {
         Claimant { class, claim, waiting: Fcfs::new(), count: 0, tag: ClientTag::NONE, ready: false, lag: 0.0 }
@@ -88,59 +88,176 @@ impl Claimant {
     fn due(&self) -> f64 {
         self.tag.weight + self.lag
     }
+
+    /// What a client that comes now begins level with: of one without a weight that has nothing waiting, only how far it was off.
+    fn level(&self) -> f64 {
+        if self.count == 0 && self.tag.weight.is_infinite() { self.lag } else { self.due() }
+    }
 }
 
-/// Of those it holds for, the one of the least key, and of several the first.
-fn least(clients: &[Claimant], holds: impl Fn(&Claimant) -> bool, key: impl Fn(&Claimant) -> f64) -> Option<usize> {
-    let waiting = (0..clients.len()).filter(|at| clients[*at].count > 0 && holds(&clients[*at]));
-    waiting.min_by(|one, other| key(&clients[*one]).total_cmp(&key(&clients[*other])))
+/// By what a heap has its clients in order.
+#[derive(Clone, Copy)]
+enum ClientOrder {
+    /// When they are due by what is reserved.
+    Reservation,
+    /// When their limits let them go; those that may go already come last.
+    Limit,
+    /// When they are due by weight; those that may go come first.
+    Weight,
+}
+
+impl ClientOrder {
+    /// Whether a client must be before another. One with nothing waiting is before none.
+    fn precedes(self, one: &Claimant, other: &Claimant) -> bool {
+        if one.count == 0 || other.count == 0 {
+            return one.count > 0;
+        }
+        match self {
+            ClientOrder::Reservation => one.tag.reservation < other.tag.reservation,
+            ClientOrder::Limit if one.ready != other.ready => other.ready,
+            ClientOrder::Limit => one.tag.limit < other.tag.limit,
+            ClientOrder::Weight if one.ready != other.ready => one.ready,
+            ClientOrder::Weight => one.due() < other.due(),
+        }
+    }
+}
+
+/// Clients, by their places among all: the first of an order on top.
+struct ClientHeap {
+    order: ClientOrder,
+    clients: Vec<usize>,
+    /// Where each client lies in it.
+    places: Vec<usize>,
+}
+
+impl ClientHeap {
+    fn new(order: ClientOrder) -> ClientHeap {
+        ClientHeap { order, clients: Vec::new(), places: Vec::new() }
+    }
+
+    /// Takes in a client that has nothing waiting, and is the last of all.
+    fn push(&mut self, client: usize) {
+        self.places.push(self.clients.len());
+        self.clients.push(client);
+    }
+
+    /// The first that has something waiting, if any has.
+    fn top(&self, all: &[Claimant]) -> Option<usize> {
+        self.clients.first().copied().filter(|client| all[*client].count > 0)
+    }
+
+    fn swap(&mut self, one: usize, other: usize) {
+        self.clients.swap(one, other);
+        self.places[self.clients[one]] = one;
+        self.places[self.clients[other]] = other;
+    }
+
+    fn is_before(&self, one: usize, other: usize, all: &[Claimant]) -> bool {
+        self.order.precedes(&all[self.clients[one]], &all[self.clients[other]])
+    }
+
+    /// Puts right a client that may have come too low; says whether it had.
+    fn promote(&mut self, client: usize, all: &[Claimant]) -> bool {
+        let (from, mut at) = (self.places[client], self.places[client]);
+        while at > 0 && self.is_before(at, (at - 1) / 2, all) {
+            self.swap(at, (at - 1) / 2);
+            at = (at - 1) / 2;
+        }
+        at < from
+    }
+
+    /// Puts right a client that may have come too high.
+    fn demote(&mut self, client: usize, all: &[Claimant]) {
+        let mut at = self.places[client];
+        while 2 * at + 1 < self.clients.len() {
+            let (left, right) = (2 * at + 1, 2 * at + 2);
+            let least = if right < self.clients.len() && self.is_before(right, left, all) { right } else { left };
+            if !self.is_before(least, at, all) {
+                return;
+            }
+            self.swap(at, least);
+            at = least;
+        }
+    }
+
+    /// Puts right a client that may have come too low or too high.
+    fn adjust(&mut self, client: usize, all: &[Claimant]) {
+        if !self.promote(client, all) {
+            self.demote(client, all);
+        }
+    }
+}
+
+struct DmClock {
+    /// By class; a class past the end has the usual.
+    claims: Vec<IopsClaim>,
+    /// In the order in which they first asked.
+    clients: Vec<Claimant>,
+    by_reservation: ClientHeap,
+    by_limit: ClientHeap,
+    by_weight: ClientHeap,
 }
 
 impl DmClock {
-    /// The client of a class. One that comes late begins level with the least of those that are there.
-    fn client(&mut self, class: u8, now: f64) -> &mut Claimant {
-        let at = match self.clients.iter().position(|client| client.class == class) {
-            Some(at) => at,
-            None => {
-                let mut client = Claimant::new(class, self.claims.get(usize::from(class)).copied().unwrap_or_default());
-                let least = self.clients.iter().map(Claimant::due).fold(f64::INFINITY, f64::min);
-                client.lag = if least.is_finite() { least - now } else { 0.0 };
-                self.clients.push(client);
-                self.clients.len() - 1
-            }
-        };
-        &mut self.clients[at]
+    /// The place of the client of a class. One that comes late begins level with the least of those that are there.
+    fn client(&mut self, class: u8, now: f64) -> usize {
+        if let Some(at) = self.clients.iter().position(|client| client.class == class) {
+            return at;
+        }
+        let at = self.clients.len();
+        let mut client = Claimant::new(class, self.claims.get(usize::from(class)).copied().unwrap_or_default());
+        let least = self.clients.iter().map(Claimant::level).fold(f64::INFINITY, f64::min);
+        client.lag = if least.is_finite() { least - now } else { 0.0 };
+        self.clients.push(client);
+        for heap in [&mut self.by_reservation, &mut self.by_limit, &mut self.by_weight] {
+            heap.push(at);
+        }
+        at
     }
 
     /// The client whose turn it is, and whether by its weight.
     fn choose(&mut self, now: f64) -> Option<(usize, bool)> {
-        if let Some(at) = least(&self.clients, |client| client.tag.reservation <= now, |client| client.tag.reservation) {
-            return Some((at, false));
+        let reserved = self.by_reservation.top(&self.clients)?;
+        if self.clients[reserved].tag.reservation <= now {
+            return Some((reserved, false));
         }
-        for client in &mut self.clients {
-            client.ready |= client.tag.limit <= now;
+        while let Some(next) = self.by_limit.top(&self.clients).map(|at| &mut self.clients[at])
+            && !next.ready
+            && next.tag.limit <= now
+        {
+            next.ready = true;
+            let at = self.by_limit.clients[0];
+            self.by_weight.promote(at, &self.clients);
+            self.by_limit.demote(at, &self.clients);
         }
-        let weighs = |client: &Claimant| client.tag.weight.is_finite();
-        least(&self.clients, |client| client.ready && weighs(client), Claimant::due)
-            .or_else(|| least(&self.clients, weighs, Claimant::due))
-            .map(|at| (at, true))
-            .or_else(|| Some((least(&self.clients, |_| true, |client| client.tag.reservation)?, false)))
+        // Within its limit or not: a disk that could work should.
+        let first = self.by_weight.top(&self.clients)?;
+        let weighs = self.clients[first].tag.weight.is_finite();
+        Some(if weighs { (first, true) } else { (reserved, false) })
     }
 }
 
 impl<P: Predictor> Policy<P> for DmClock {
     fn add(&mut self, id: JobId, job: &Job<P::Spot>, _: &P) {
         let now = job.arrived.as_secs();
-        let client = self.client(job.qos.class, now);
+        let at = self.client(job.qos.class, now);
+        let client = &mut self.clients[at];
         if client.count == 0 {
             (client.tag, client.ready) = (ClientTag::of_next(&client.tag, &client.claim, now), false);
         }
         client.waiting.push(id, job);
         client.count += 1;
+        for heap in [&mut self.by_reservation, &mut self.by_limit, &mut self.by_weight] {
+            heap.adjust(at, &self.clients);
+        }
     }
 
     fn remove(&mut self, _: JobId, job: &Job<P::Spot>, _: &P) {
-        self.client(job.qos.class, job.arrived.as_secs()).count -= 1;
+        let at = self.client(job.qos.class, job.arrived.as_secs());
+        self.clients[at].count -= 1;
+        for heap in [&mut self.by_reservation, &mut self.by_limit, &mut self.by_weight] {
+            heap.adjust(at, &self.clients);
+        }
     }
 
     fn take(&mut self, now: Time, jobs: &Jobs<P::Spot>, _: &P) -> Option<JobId> {
@@ -155,9 +272,14 @@ impl<P: Predictor> Policy<P> for DmClock {
             let arrived = arrived.unwrap_or(now).as_secs();
             (client.tag, client.ready) = (ClientTag::of_next(&client.tag, &client.claim, arrived), false);
         }
+        self.by_reservation.demote(at, &self.clients);
+        self.by_limit.adjust(at, &self.clients);
+        self.by_weight.demote(at, &self.clients);
+        let client = &mut self.clients[at];
         if by_weight && client.claim.reservation > 0.0 {
             // It was none of those that were reserved.
             client.tag.reservation -= 1.0 / client.claim.reservation;
+            self.by_reservation.promote(at, &self.clients);
         }
         Some(id)
     }

@@ -7,6 +7,7 @@ mod buffered;
 mod by_cylinder;
 mod bytes;
 mod cancelled;
+mod ceph;
 mod choices;
 mod claims;
 mod counted;

@@ -32,6 +32,7 @@ mod plans;
 mod prefetching;
 mod promise;
 mod rebuilds;
+mod remedies;
 mod replay;
 mod requests;
 mod scans;
