@@ -520,11 +520,13 @@ impl Predictor for Profile {
         self.issued = now;
         self.in_flight += 1;
         if self.buffers_writes && command.verb == (Verb::Write { fua: false }) {
-            self.unwritten.note_size(command.at.blocks);
+            self.unwritten.note_write(command.at);
             if self.is_buffered(command.verb, command.at) {
                 self.issue_buffered(now, command, spot);
                 return;
             }
+        } else if self.buffers_writes {
+            self.unwritten.end_row();
         }
         if !self.unwritten.is_empty() {
             self.free_arm(now);

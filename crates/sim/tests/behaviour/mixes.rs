@@ -104,6 +104,18 @@ fn by_time_is_nowhere_worse_than_by_place_where_the_drive_buffers_writes() {
     assert!(worse.is_empty(), "{}", worse.join("\n"));
 }
 
+/// A stream that is written back before all else has no holes after another writer's turn: what was overtaken once would come last for
+/// ever, each on a way of its own.
+#[test]
+fn a_stream_of_writes_keeps_its_order_beside_another_writer() {
+    let text = "drive = { model = \"st318437lw\" }\n[scheduler]\npolicy = [\"satf\", \"c-look\"]\nclass.stream.share = 3\n\
+                class.other.share = 2\n[[workload]]\nname = \"stream\"\nkind = \"closed\"\ndepth = 8\nsize = \"16KiB\"\n\
+                at = \"sequential\"\nread = 0.0\nregion = \"0%..12%\"\n[[workload]]\nname = \"other\"\nkind = \"closed\"\n\
+                depth = 1\nsize = \"4MiB\"\nread = 0.0\nregion = \"60%..72%\"\n[run]\nduration = \"30s\"\nwarmup = \"10s\"\n";
+    let [satf, c_look] = [0, 1].map(|i| results(text).runs[i].throughput_mb_s);
+    assert!(satf > 0.97 * c_look, "{satf} MB/s, in order of place {c_look}");
+}
+
 /// Of what nobody measured the same is learned by the times at which writes come back.
 #[test]
 fn a_buffer_that_nobody_measured_is_found_in_use() {

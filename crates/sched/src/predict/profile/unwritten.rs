@@ -10,7 +10,7 @@
 //! room where none was, that it holds more.
 
 use super::{Head, Left, Profile};
-use block::{Command, Direction, Extent, Span, Time, Verb};
+use block::{Command, Direction, Extent, Lbn, Span, Time, Verb};
 use disk::{After, Cache, Drain, Sheet, Spin, Spot, Track};
 use std::collections::VecDeque;
 
@@ -22,8 +22,11 @@ const MOST_EXTENTS: usize = 1024;
 const UNKNOWN_BLOCKS: u64 = 1 << 18;
 /// So many writes in a row that come back sooner than from the medium, and there is a buffer.
 const QUICK: u32 = 4;
-/// Writes up to this length are not of a stream, in blocks.
+/// Writes up to this length, alone or all that are in a row, are not of a stream, in blocks.
 const SHORT_BLOCKS: u32 = 128;
+/// A write that begins no farther than this from the end of the last goes on in a row with it, in blocks: of a stream some are
+/// overtaken.
+const NEAR_BLOCKS: u64 = 2048;
 /// Of what is written back before all else so much is looked through beforehand.
 const FORESEEN: usize = 64;
 
@@ -49,8 +52,9 @@ pub(super) struct BufferContents {
     capacity: u64,
     largest: u64,
     most: usize,
-    /// The size of the last write without FUA.
-    last_size: u32,
+    /// The last write without FUA, and how many blocks were written in a row with it.
+    last: Extent,
+    row: u32,
     /// What a write-back takes of late.
     usual: Span,
     /// When all is written back and the track the arm is then on, where that goes before all else.
@@ -78,7 +82,8 @@ impl BufferContents {
             capacity: largest,
             largest,
             most,
-            last_size: 0,
+            last: Extent { start: Lbn(0), blocks: 0 },
+            row: 0,
             usual: Span::ZERO,
             drained: None,
             scratch: VecDeque::with_capacity(if goes_first { FORESEEN } else { 0 }),
@@ -123,9 +128,22 @@ impl BufferContents {
         }
     }
 
-    /// A write of so many blocks is issued, whether or not the buffer is large enough for it.
-    pub(super) fn note_size(&mut self, blocks: u32) {
-        self.last_size = blocks;
+    /// A write is issued, whether or not the buffer is large enough for it.
+    pub(super) fn note_write(&mut self, at: Extent) {
+        let goes_on = self.last.end().0.abs_diff(at.start.0) <= NEAR_BLOCKS;
+        self.row = if goes_on { self.row.saturating_add(at.blocks) } else { at.blocks };
+        self.last = at;
+    }
+
+    /// Something else is done between writes: those that follow begin a row.
+    #[inline(always)]
+    pub(super) fn end_row(&mut self) {
+        self.row = 0;
+    }
+
+    /// Whether several writes in a row are more than what is short.
+    fn streams(&self) -> bool {
+        self.row > SHORT_BLOCKS.max(self.last.blocks)
     }
 
     /// Whether the last write had to wait for room.
@@ -346,19 +364,22 @@ impl Profile {
         }
     }
 
-    /// What a write costs that goes into the buffer, wherever it lies: what is left until there is room. Nothing where it is written
-    /// back before all else, or is larger than the buffer; then its place tells what it takes. So it does of a long one that has to
-    /// wait: those are most often of a stream, and to take each as soon as there is room has the arm go there and back for it.
+    /// What a write costs that goes into the buffer, wherever it lies: what is left until there is room. Nothing where it is larger than
+    /// the buffer, or written back before all else; then its place tells what it takes. So it does of a long one that has to wait: those
+    /// are most often of a stream, and to take each as soon as there is room has the arm go there and back for it. A stream that is
+    /// written back before all else keeps its order, though: what the head comes to first would leave holes in it, and each is a way of
+    /// its own.
     pub(super) fn cost_buffered(&self, now: Time) -> Option<u64> {
-        let like = Extent { start: self.arm, blocks: self.unwritten.last_size };
+        let like = Extent { start: self.arm, blocks: self.unwritten.last.blocks };
         let fits = u64::from(like.blocks) <= self.unwritten.largest;
-        if !self.buffers_writes || self.cache.drain != Drain::Soonest || !fits {
+        let goes_first = self.cache.drain != Drain::Soonest;
+        if !self.buffers_writes || !fits || (goes_first && !self.unwritten.streams()) {
             return None;
         }
         // What the drive is reading ahead is had first.
         let last = self.last as usize;
         let least = self.motion.buffered[last].max(self.motion.hit[last] + 1);
-        if self.unwritten.has_room(like, &self.cache) {
+        if goes_first || self.unwritten.has_room(like, &self.cache) {
             return Some(least);
         }
         let until = if self.unwritten.leaving > 0 { self.free.since(now) } else { self.unwritten.usual };
@@ -369,7 +390,6 @@ impl Profile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use block::Lbn;
 
     fn buffer(change: impl Fn(&mut Cache)) -> (BufferContents, Cache) {
         let mut sheet = disk::catalogue::find("atlas10k").expect("it is known").sheet;
