@@ -45,6 +45,8 @@ pub(crate) struct EngineFace {
     pub(crate) exports: Vec<Export>,
     /// What the device can do, or each of those of an array.
     pub(crate) caps: Vec<Caps>,
+    /// Whether the engine can command the drivers of devices.
+    pub(crate) reaches_drivers: bool,
     /// What a user must know.
     pub(crate) notes: Vec<String>,
 }
@@ -86,9 +88,10 @@ impl Engine {
         let front = front.with_clients(&experiment.clients).map_err(|what| bad(what, "mend it in [[client]]"))?;
         let host = Host::new(clock, experiment.serve.io).map_err(stopped)?;
         notes.extend(host.note());
+        let reaches_drivers = host.reaches_drivers();
         let world = LiveWorld::new(host, unit, front, timeout);
         let device = experiment.device.clone();
-        let face = EngineFace { caller, exports, caps, notes };
+        let face = EngineFace { caller, exports, caps, reaches_drivers, notes };
         Ok((Engine { title, device, core, world }, face))
     }
 

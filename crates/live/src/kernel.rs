@@ -93,6 +93,8 @@ pub struct Host {
     ring: Box<dyn Backend>,
     /// Why it is not io_uring, where that was not asked for.
     lacking: Option<io::Error>,
+    /// Whether io_uring does what is asked.
+    uring: bool,
     habit: Habit,
 }
 
@@ -103,18 +105,19 @@ impl Host {
     /// When the kernel gives no ring where one must be had, or has no descriptors left.
     pub fn new(clock: Clock, how: IoBackend) -> io::Result<Host> {
         let mut lacking = None;
+        let mut uring = how != IoBackend::Threads;
         let ring: Box<dyn Backend> = match how {
             IoBackend::Uring => Box::new(Ring::new()?),
             IoBackend::Threads => Box::new(Threads::new()?),
             IoBackend::Auto => match Ring::new() {
                 Ok(ring) => Box::new(ring),
                 Err(error) => {
-                    lacking = Some(error);
+                    (lacking, uring) = (Some(error), false);
                     Box::new(Threads::new()?)
                 }
             },
         };
-        Ok(Host { clock, ring, lacking, habit: Habit::default() })
+        Ok(Host { clock, ring, lacking, uring, habit: Habit::default() })
     }
 
     /// What a user must know.
@@ -122,6 +125,12 @@ impl Host {
     pub fn note(&self) -> Option<String> {
         let lacking = self.lacking.as_ref()?;
         Some(format!("io_uring is not to be had ({lacking}): files are read and written by threads"))
+    }
+
+    /// Whether commands reach the drivers of devices: only io_uring has such.
+    #[must_use]
+    pub fn reaches_drivers(&self) -> bool {
+        self.uring
     }
 
     /// Waits for a completion, so long at most.

@@ -44,6 +44,7 @@ mod sparse;
 mod store;
 mod threads;
 mod tls;
+mod ublk;
 pub mod unit;
 mod virtio;
 mod world;

@@ -6,7 +6,7 @@
 //!
 //! **Memory belongs to whoever has a share.** The kernel's share of a buffer ends when its completion was seen
 //! (`live::ring`), the client's when its answer is sent; a buffer is used again when nobody has one. `live::{memory,
-//! ring, threads, claim}` hold all that is unsafe.
+//! ring, threads, claim, ublk::shared}` hold all that is unsafe.
 #![allow(unsafe_code)]
 
 use sched::array::field::Factor;

@@ -42,6 +42,8 @@ pub enum RingToken {
     Received(u32),
     /// Bytes to a client.
     Sent(u32),
+    /// What a driver had for a client, under a number of the client's own.
+    Driver(u32, u16),
     /// The bell was rung.
     Bell,
 }
@@ -62,6 +64,8 @@ pub enum RingOp {
     Send(Vec<Slice>),
     /// Waits until there is something to read.
     Await,
+    /// A command to the driver of a device: its number, and what goes with it (`uring_cmd`).
+    Driver(u32, [u8; 16]),
 }
 
 impl RingOp {
@@ -70,7 +74,7 @@ impl RingOp {
         match self {
             RingOp::Read(slice, _) | RingOp::Write(slice, ..) | RingOp::Receive(slice, _) => vec![slice],
             RingOp::Send(slices) => slices,
-            RingOp::Sync | RingOp::Discard(..) | RingOp::Await => Vec::new(),
+            RingOp::Sync | RingOp::Discard(..) | RingOp::Await | RingOp::Driver(..) => Vec::new(),
         }
     }
 }
@@ -237,6 +241,7 @@ fn entry(fd: Fd, op: &RingOp) -> (Entry, Option<Box<MessageHeader>>) {
         }
         RingOp::Sync => opcode::Fsync::new(fd).flags(io_uring::types::FsyncFlags::DATASYNC).build(),
         RingOp::Await => opcode::PollAdd::new(fd, libc::POLLIN as u32).build(),
+        RingOp::Driver(number, told) => opcode::UringCmd16::new(fd, *number).cmd(*told).build(),
         RingOp::Receive(slice, whole) => {
             let flags = if *whole { libc::MSG_WAITALL } else { 0 };
             let entry = opcode::Recv::new(fd, slice.pointer(), slice.bytes as u32);

@@ -11,6 +11,7 @@ use crate::guest::Guard;
 use crate::log::LogHead;
 use crate::make::{self, Made};
 use crate::tls::{Carriers, TlsServer};
+use crate::ublk::{BlockPort, block_ports};
 use crate::virtio::{Port, ports};
 use block::{At, BadInput, Caps};
 use load::experiment::{Experiment, ServicePlan, TlsNeed};
@@ -51,6 +52,8 @@ pub struct NbdService {
     carriers: Carriers,
     /// Where volumes are disks of virtual machines, and what closes with the door.
     ports: Vec<Port>,
+    /// Where they are block devices of this one.
+    block_ports: Vec<BlockPort>,
     closed: OwnedFd,
     /// The other end of what closes the door.
     closing: UnixStream,
@@ -119,7 +122,7 @@ impl NbdService {
         let closed = OwnedFd::from(closed);
         let shut = closed.try_clone().map_err(|error| kernel_error(&title, &error))?;
         let door = Door::new(listeners, guard, rooms, patience, whole.serve.connections, inside, shut);
-        let ports = ports(plan, &faces)?;
+        let (ports, block_ports) = (ports(plan, &faces)?, block_ports(plan, &faces)?);
         let caps = faces[0].caps.clone();
         let desks = faces.into_iter().zip(&plan.devices).map(|(face, experiment)| DeviceCaller {
             device: experiment.device.clone(),
@@ -128,7 +131,20 @@ impl NbdService {
         });
         let desk = Desk::new(desks.collect());
         let caller = desk.first().clone();
-        Ok(NbdService { title, caps, engines, door, carriers, ports, closed, closing, caller, desk, notes })
+        Ok(NbdService {
+            title,
+            caps,
+            engines,
+            door,
+            carriers,
+            ports,
+            block_ports,
+            closed,
+            closing,
+            caller,
+            desk,
+            notes,
+        })
     }
 
     /// Serves until it is told to stop and all that was asked is done; where that is wanted, and there is one device, it is recorded
@@ -137,8 +153,10 @@ impl NbdService {
     /// # Errors
     /// When the kernel does not go on.
     pub fn run(self, record: Option<(&LogHead, File)>) -> Result<ServiceReport, BadInput> {
-        let NbdService { title, engines, door, carriers, ports, closed, closing, .. } = self;
-        let opened = ports.into_iter().map(|port| port.open(closed.try_clone()?)).chain([door.open()]);
+        let NbdService { title, engines, door, carriers, ports, block_ports, closed, closing, .. } = self;
+        let opened = ports.into_iter().map(|port| port.open(closed.try_clone()?));
+        let opened = opened.chain(block_ports.into_iter().map(|port| port.open(closed.try_clone()?)));
+        let opened = opened.chain([door.open()]);
         let doors = opened.collect::<io::Result<Vec<_>>>().map_err(|error| kernel_error(&title, &error))?;
         let close = || {
             drop(closing);

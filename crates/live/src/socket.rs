@@ -1,5 +1,6 @@
 //! A UNIX socket by its name: made only where nothing is in the way, and taken away only by who made it.
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::fs::{FlockOperation, Mode, OFlags, flock, open};
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, listen, socket_with};
@@ -39,6 +40,16 @@ impl Drop for SocketName {
             // Nothing more can be done about it.
             let _ = fs::remove_file(&self.path);
         }
+    }
+}
+
+/// Whether the other end of a pair was closed, over which nothing is sent.
+pub(crate) fn is_closed(end: &OwnedFd) -> bool {
+    let mut watched = [PollFd::new(end, PollFlags::IN)];
+    match poll(&mut watched, Some(&Timespec::default())) {
+        Ok(_) => !watched[0].revents().is_empty(),
+        // What cannot be waited for is taken to be.
+        Err(error) => error != Errno::INTR,
     }
 }
 

@@ -211,6 +211,11 @@ impl Threads {
 
 impl Backend for Threads {
     fn push(&mut self, file: &Rc<OwnedFd>, token: RingToken, op: RingOp) -> io::Result<()> {
+        if let RingOp::Driver(..) = op {
+            // Only io_uring reaches a driver.
+            self.completed.push_back((token, -libc::EOPNOTSUPP));
+            return Ok(());
+        }
         let slot = self.free.pop().unwrap_or_else(|| {
             self.flying.push(None);
             self.flying.len() as u32 - 1
@@ -273,7 +278,7 @@ impl FileOp {
             RingOp::Write(slice, at, through) => FileOp::Write(slice.pointer(), slice.bytes, *at, *through),
             RingOp::Discard(at, bytes, what) => FileOp::Discard(*at, *bytes, discard_mode(*what)),
             RingOp::Sync => FileOp::Sync,
-            RingOp::Receive(..) | RingOp::Send(_) | RingOp::Await => return None,
+            RingOp::Receive(..) | RingOp::Send(_) | RingOp::Await | RingOp::Driver(..) => return None,
         })
     }
 

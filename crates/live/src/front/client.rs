@@ -10,7 +10,7 @@ use crate::memory::{Pool, Slice};
 use crate::virtio::QueueLine;
 use crate::world::Hands;
 use block::{Span, Time};
-use nbd::ClientRequest;
+use nbd::{ClientRequest, RequestType};
 use std::io;
 
 /// What there is to do with what has come.
@@ -43,6 +43,11 @@ pub(crate) trait ClientLine {
 
     /// Something was received; whether the client is still there.
     fn note_received(&mut self, result: i32) -> bool;
+
+    /// A driver had something for it, under a number of its own; whether the client is still there.
+    fn note_driver(&mut self, _number: u16, _result: i32) -> bool {
+        true
+    }
 
     /// Has its answers sent, if none are being sent.
     fn send(&mut self, number: u32, hands: &mut Hands) -> io::Result<()>;
@@ -118,6 +123,11 @@ pub(crate) trait ClientLine {
 
     /// Gives its memory back.
     fn end(self: Box<Self>, _pool: &mut Pool) {}
+}
+
+/// Bytes between a client and the device.
+pub(crate) fn moves(request: &ClientRequest) -> u64 {
+    if matches!(request.command, RequestType::Read | RequestType::Write) { request.length } else { 0 }
 }
 
 /// A client in transmission.

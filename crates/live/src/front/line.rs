@@ -5,7 +5,7 @@
 //! the drive has. Each part is held against the buffer it was read into, since a request that is gone may have left
 //! its number to another.
 
-use super::client::{ClientLine, Heard};
+use super::client::{ClientLine, Heard, moves};
 use super::work::InFlightRequest;
 use crate::kernel::Kernel;
 use crate::memory::{AlignedBuffer, Pool, Slice, pass};
@@ -94,11 +94,6 @@ pub(crate) struct SocketLine {
     heard: Time,
     said: Time,
     shut: bool,
-}
-
-/// Bytes between a client and the device.
-fn moves(request: &ClientRequest) -> u64 {
-    if matches!(request.command, RequestType::Read | RequestType::Write) { request.length } else { 0 }
 }
 
 /// Whether it is a block status that has a payload.

@@ -6,6 +6,7 @@ use super::{FaultSetting, Front, ServedVolume, Setting, VolumeReport};
 use crate::array::ArrayOrder;
 use crate::identity::Identity;
 use crate::metrics::ServiceMetrics;
+use crate::ublk::BlockQueue;
 #[cfg(feature = "vhost-user")]
 use crate::virtio::QueueOrder;
 use crate::world::Hands;
@@ -24,6 +25,8 @@ pub enum EngineMessage {
     /// What a port says of a queue of a virtual disk.
     #[cfg(feature = "vhost-user")]
     Queue(QueueOrder),
+    /// A queue of a block device is to be served; the answer says why it is not.
+    BlockDevice(Box<BlockQueue>, Sender<Result<(), &'static str>>),
     /// Someone asks how the volumes fare.
     Volumes(Sender<Vec<VolumeReport>>),
     /// Someone asks for what was counted.
@@ -50,6 +53,9 @@ impl Front {
                 }
                 #[cfg(feature = "vhost-user")]
                 EngineMessage::Queue(order) => self.follow_port(order, hands),
+                EngineMessage::BlockDevice(queue, asker) => {
+                    let _ = asker.send(self.admit_block_queue(*queue));
+                }
                 EngineMessage::Volumes(asker) => {
                     let _ = asker.send(self.reports());
                 }

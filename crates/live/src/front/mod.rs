@@ -5,6 +5,7 @@
 //! A flush flushes the device, so that it holds for every connection.
 
 mod array;
+mod block_devices;
 pub(crate) mod client;
 mod fault;
 #[cfg(test)]
@@ -494,9 +495,13 @@ impl RequestSource for Front {
                 let welcome: Vec<u32> = self.touched.clone();
                 welcome.into_iter().for_each(|number| self.read(number, now, hands));
             }
-            RingToken::Received(number) => {
+            RingToken::Received(number) | RingToken::Driver(number, _) => {
                 let Some(client) = self.clients[number as usize].as_mut() else { return };
-                if client.line.note_received(result) {
+                let is_there = match token {
+                    RingToken::Driver(_, own) => client.line.note_driver(own, result),
+                    _ => client.line.note_received(result),
+                };
+                if is_there {
                     self.touched.push(number);
                     self.read(number, now, hands);
                 } else {

@@ -8,10 +8,10 @@ use crate::claim::Use;
 use crate::engine::EngineFace;
 use crate::front::EngineMessage;
 use crate::identity::Identity;
-use crate::socket::{SocketName, private};
+use crate::socket::{SocketName, is_closed, private};
 use block::{At, BLOCK_BYTES, BadInput};
 use load::experiment::ServicePlan;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags, poll};
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -66,15 +66,10 @@ impl EngineLine {
         loop {
             match answer.recv_timeout(LOOK) {
                 Ok(answer) => return Some(answer),
-                Err(RecvTimeoutError::Timeout) if Instant::now() < until && !self.is_over() => {}
+                Err(RecvTimeoutError::Timeout) if Instant::now() < until && !is_closed(&self.closing) => {}
                 Err(_) => return None,
             }
         }
-    }
-
-    /// Whether the service has ended.
-    fn is_over(&self) -> bool {
-        wait([self.closing.as_fd()], Some(&Timespec::default())) != Some([false])
     }
 }
 
@@ -107,7 +102,7 @@ impl Port {
     }
 
     fn attend(self, closing: &Arc<OwnedFd>) {
-        while let Some([false, knocks]) = wait([closing.as_fd(), self.listener.as_fd()], None) {
+        while let Some([false, knocks]) = wait([closing.as_fd(), self.listener.as_fd()]) {
             let Some(Ok((socket, _))) = knocks.then(|| self.listener.accept()) else { continue };
             if let Err(error) = self.serve(socket, closing) {
                 eprintln!("volume '{}': its virtual disk is let go: {error}", self.name());
@@ -129,7 +124,7 @@ impl Port {
         let frontend = Arc::new(Mutex::new(Frontend::new(engine, Arc::clone(&self.disk), identity)));
         let mut talk = BackendReqHandler::from_stream(socket, Arc::clone(&frontend));
         let ended = loop {
-            match wait([closing.as_fd(), heard.as_fd(), self.listener.as_fd()], None) {
+            match wait([closing.as_fd(), heard.as_fd(), self.listener.as_fd()]) {
                 None | Some([true, ..]) => break Ok(()),
                 Some([_, false, false]) => {}
                 Some([_, true, _]) => match talk.handle_request() {
@@ -189,10 +184,10 @@ pub(crate) fn ports(plan: &ServicePlan, faces: &[EngineFace]) -> Result<Vec<Port
     Ok(ports)
 }
 
-/// Waits until one of them can be read, so long at most: which can. Nothing where they cannot be waited for.
-fn wait<const N: usize>(of: [BorrowedFd; N], most: Option<&Timespec>) -> Option<[bool; N]> {
+/// Waits until one of them can be read: which can. Nothing where they cannot be waited for.
+fn wait<const N: usize>(of: [BorrowedFd; N]) -> Option<[bool; N]> {
     let mut watched = of.map(|it| PollFd::from_borrowed_fd(it, PollFlags::IN));
-    match poll(&mut watched, most) {
+    match poll(&mut watched, None) {
         Ok(_) => Some(watched.map(|it| !it.revents().is_empty())),
         Err(rustix::io::Errno::INTR) => Some([false; N]),
         Err(_) => None,

@@ -3,7 +3,7 @@
 use super::ask::{Chain, GuestRequest, Nonsense, Status};
 use super::disk::{EVENT_IDX, VirtualDisk};
 use super::inflight::InflightQueue;
-use crate::front::client::{ClientLine, Heard};
+use crate::front::client::{ClientLine, Heard, moves};
 use crate::front::work::InFlightRequest;
 use crate::identity::Identity;
 use crate::kernel::Kernel;
@@ -12,7 +12,7 @@ use crate::ring::{RingOp, RingToken};
 use crate::world::Hands;
 use block::Direction;
 use block::errno::EOPNOTSUPP;
-use nbd::{ClientRequest, RequestType};
+use nbd::ClientRequest;
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -279,11 +279,6 @@ impl QueueLine {
 }
 
 const OUTSIDE: Nonsense = Nonsense("a ring outside the memory");
-
-/// Bytes between a guest and the device.
-fn moves(request: &ClientRequest) -> u64 {
-    if matches!(request.command, RequestType::Read | RequestType::Write) { request.length } else { 0 }
-}
 
 /// Rings a bell; one that is full of strokes is being heard already.
 fn ring(bell: impl std::os::fd::AsFd) {

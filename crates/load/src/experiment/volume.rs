@@ -38,6 +38,9 @@ config::keys! {
     /// The UNIX socket at which it is a disk of a virtual machine (vhost-user-blk), beside being an NBD export. One machine at a time
     /// has it; each queue of its disk is a client.
     VHOST_USER: String = text("vhost_user").else_told("none");
+    /// The number N of the block device `/dev/ublkbN` that it is on this machine, beside being an NBD export: with Linux 6.6 or later and
+    /// its driver `ublk_drv`, for root. Each queue of the device is a client.
+    UBLK: u32 = within("ublk", 0, 1_048_575).else_told("none");
 }
 
 /// In which order what is read of a volume comes back.
@@ -88,6 +91,8 @@ pub struct Volume {
     pub clients: Vec<String>,
     /// The UNIX socket at which it is a disk of a virtual machine, where it is one.
     pub vhost_user: Option<PathBuf>,
+    /// The number of the block device that it is on this machine (ublk), where it is one.
+    pub ublk: Option<u32>,
     /// What its clients may have of the arm's time, where the file says.
     pub claim: Option<Claim>,
 }
@@ -157,6 +162,7 @@ fn read(section: &Section, before: &[Volume], device: Option<&str>, folder: &Pat
         read_only: place.read_only,
         clients: clients(section)?,
         vhost_user: vhost_user(section, before, folder)?,
+        ublk: ublk(section, before)?,
         claim: share::of_volume(section)?,
     };
     section.close()?;
@@ -272,6 +278,20 @@ fn vhost_user(section: &Section, before: &[Volume], folder: &Path) -> Result<Opt
         return Err(section.error(VHOST_USER.name(), what, "give each a socket of its own"));
     }
     Ok(Some(path))
+}
+
+/// Where it is a block device of this machine: there, nobody shows a certificate either.
+fn ublk(section: &Section, before: &[Volume]) -> Result<Option<u32>, BadInput> {
+    let Some(number) = section.get(&UBLK)? else { return Ok(None) };
+    if section.has(CLIENTS.name()) {
+        let what = "a block device of a volume that is for some `clients`: no program shows it a certificate";
+        return Err(section.error(UBLK.name(), what, "take one of them out"));
+    }
+    if let Some(other) = before.iter().find(|other| other.ublk == Some(number)) {
+        let what = format!("volume '{}' is /dev/ublkb{number}, too", other.name);
+        return Err(section.error(UBLK.name(), what, "give each a number of its own"));
+    }
+    Ok(Some(number))
 }
 
 fn clients(section: &Section) -> Result<Vec<String>, BadInput> {

@@ -112,7 +112,7 @@ fn list_fixed(old: &Experiment, new: &Experiment) -> Vec<String> {
     let tables = tables.into_iter().filter(|(differs, _)| *differs);
     let mut fixed: Vec<String> = tables.map(|(_, table)| format!("{table} is not changed while it serves")).collect();
     for volume in &old.volumes {
-        let place = |it: &Volume| (it.from, it.blocks, it.read_only, it.vhost_user.clone());
+        let place = |it: &Volume| (it.from, it.blocks, it.read_only, it.vhost_user.clone(), it.ublk);
         match new.volumes.iter().find(|new| new.name == volume.name) {
             None => fixed.push(format!("volume '{}' is served still", volume.name)),
             Some(new) if place(new) != place(volume) => {

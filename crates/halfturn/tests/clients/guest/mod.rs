@@ -1,10 +1,12 @@
 //! A virtual machine with a volume as its disk: QEMU without any help of the processor, Debian's kernel, and a shell. `.ci/guest`
 //! fetches the kernel; `qemu-system-x86` and `busybox-static` are Debian's.
 
+mod block_devices;
 mod schedulers;
 
 use crate::server::{Folder, patient};
 use crate::tool::skip;
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
@@ -81,7 +83,10 @@ fn prepare() -> Option<([PathBuf; 3], Folder)> {
 /// What the machine begins with: a script, and other files by name.
 fn archive([_, modules, shell]: &[PathBuf; 3], init: &str, others: &[(&str, &Path)]) -> Vec<u8> {
     let mut archive = Vec::new();
-    for folder in ["bin", "dev", "modules"] {
+    let mut folders = BTreeSet::from(["bin", "dev", "modules"].map(Path::new));
+    folders.extend(others.iter().flat_map(|(name, _)| Path::new(name).ancestors().skip(1)));
+    // A folder comes before what is in it; that of all is there.
+    for folder in folders.into_iter().filter_map(Path::to_str).filter(|folder| !folder.is_empty()) {
         pack(&mut archive, folder, 0o040_755, &[]);
     }
     pack(&mut archive, "init", 0o100_755, format!("{BEGIN}{init}poweroff -f\n").as_bytes());
