@@ -16,8 +16,8 @@ pub struct Progress {
 }
 
 impl Mechanics {
-    /// How far a transfer that runs on and on has come that had reached block `from`, at `spot`, at `since`: it
-    /// stops at the first sector boundary at or after `now`, or at block `limit`. O(tracks touched).
+    /// How far a transfer that had come as far as `since` has come by `now`: it stops at the first sector boundary at or after `now`, or
+    /// at block `limit`. O(tracks touched).
     #[must_use]
     pub fn run_on(&self, spin: &impl Spin, since: Progress, limit: Lbn, now: Time, direction: Direction) -> Progress {
         let mut so_far = since;

@@ -428,9 +428,14 @@ impl<S: RequestSource, K: Kernel> LiveWorld<S, K> {
         Some((now, Input::Done(disk, own, done.happened, done.outcome)))
     }
 
-    /// Whether all is to be had without this disk that is now.
+    /// Whether all is to be had without this disk and those that the core gave up or will, once it hears of them.
     fn can_spare(&self, disk: DiskId) -> bool {
-        let mut lacking = self.lacking.clone();
+        let failing = self.news.iter().filter_map(|news| match news {
+            Input::Disk(disk, Health::Failed) => Some(*disk),
+            _ => None,
+        });
+        let others = self.lacking.iter().chain(&self.leaving).copied().chain(failing);
+        let mut lacking: Vec<DiskId> = others.filter(|other| *other != disk).collect();
         lacking.push(disk);
         self.unit.is_whole_without(&lacking)
     }

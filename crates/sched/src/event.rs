@@ -90,7 +90,8 @@ pub enum Action {
     Mend(DiskId, Extent, Mend),
     /// A disk of an array is of no use any more: from now on nothing is read from it or written to it, and what follows rests on
     /// the others alone. Those that follow one another are given up together. Where there is a journal of rows
-    /// ([`crate::array::ArrayPlan::journal`]), [`Health::Known`] answers when the others know, and nothing else is decided before.
+    /// ([`crate::array::ArrayPlan::journal`]), [`Health::Known`] answers when the others know: until then no row is
+    /// written and no request ends.
     GiveUp(DiskId),
     /// A disk of an array that was filled holds all that it should.
     Complete(DiskId),

@@ -1,6 +1,6 @@
 //! What should be set: a search over what may be set in an experiment, on the first half of its load, and a look at the other half.
 //!
-//! First a survey: every change of one knob, and some of several, on a short beginning; the better ones on a longer one, a few on all of
+//! First a survey: changes of one knob, and some of several, 64 in all, on a short beginning; the better ones on a longer one, a few on all of
 //! the half (successive halving: Jamieson and Talwalkar, AISTATS 2016). Then what is nearest to the goal is changed knob by knob, the
 //! changes first that did best in the survey; after that what is second, since the best is often two changes away, by way of
 //! something worse. Settings under which everything took equally long are one: only the one with the fewest knobs set goes on. The
@@ -237,8 +237,9 @@ impl Search<'_> {
         Ok((best.setting, [best.score, as_it_is], self.memory.len(), self.cost))
     }
 
-    /// Tries every change of one knob, and some of several, on a short part; gives them all, the best first, and the changes: those that
-    /// undo one, those that alone mean nothing, such as a length without short commands, the others in the order in which they did.
+    /// Tries changes of one knob, and some of several if there is room, on a short part; gives them all, the best first, and the changes:
+    /// those that undo one, those that alone mean nothing, such as a length without short commands, the others in the order in which
+    /// they did, and last those for which there was no room.
     fn survey(&mut self, seed: u64) -> (Vec<Trial>, Vec<KnobChange>) {
         let today = self.space.today();
         let all = self.space.knobs.iter().enumerate();
@@ -250,7 +251,12 @@ impl Search<'_> {
         let surveyed = self.rank(candidates, share);
         let place = |change: &KnobChange| {
             let alone = set_knob(&today, *change);
-            surveyed.iter().position(|trial| trial.setting == alone).map_or(0, |place| place + 1)
+            match surveyed.iter().position(|trial| trial.setting == alone) {
+                Some(place) => place + 1,
+                // There was no room to survey it.
+                None if is_new(self.space, &alone, &mut self.memory.clone()) => usize::MAX,
+                None => 0,
+            }
         };
         changes.sort_by_cached_key(place);
         let undo = (0..self.space.knobs.len()).map(|knob| (knob, 0));

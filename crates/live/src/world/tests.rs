@@ -112,6 +112,16 @@ fn of_an_array_all_is_left_until_more_disks_are_given_up_than_it_can_spare() {
     assert_eq!(world.source.flushes_failed, 0);
 }
 
+/// Of both copies on which nothing can be noted one is kept: the core has not heard of the first when the second is heard of.
+#[test]
+fn no_more_disks_are_given_up_for_refusals_than_can_be_spared() {
+    let mut world = world(Pair { refused: [DiskId(0), DiskId(1)].into(), ..Pair::default() });
+    world.hear_refusals();
+    let failed = |news: &&Input| matches!(news, Input::Disk(_, Health::Failed));
+    assert_eq!(world.news.iter().filter(failed).count(), 1, "{:?}", world.news);
+    assert_eq!(world.source.flushes_failed, 1);
+}
+
 /// Of two that go in one row none is noted before the other; and both are before anybody is told of what they do not hold.
 #[test]
 fn disks_that_go_together_are_noted_together_before_anything_is_told() {

@@ -268,8 +268,8 @@ impl<P: Predictor> Policy<P> for DmClock {
         client.waiting.pop();
         client.count -= 1;
         if client.count > 0 {
-            let arrived = client.waiting.front(jobs, here(client.class)).and_then(|id| jobs.get(id)).map(|job| job.arrived);
-            let arrived = arrived.unwrap_or(now).as_secs();
+            let next = client.waiting.front(jobs, here(client.class)).and_then(|id| jobs.get(id));
+            let arrived = next.map_or(now, |job| job.arrived).as_secs();
             (client.tag, client.ready) = (ClientTag::of_next(&client.tag, &client.claim, arrived), false);
         }
         self.by_reservation.demote(at, &self.clients);

@@ -74,10 +74,7 @@ impl Told {
             }
         }
     }
-}
 
-/// The places of records of the journal that are not done with come back only when they are told to.
-impl Told {
     /// One whose first disk is given up, or is being filled.
     fn lacking_first(level: Level, disks: u16, how: Health) -> Told {
         let mut it = Told::with(level, disks, Some(JOURNAL));
