@@ -93,8 +93,38 @@ pub struct Door {
 
 /// Takes a place for one more client, where at most so many may be inside: whether there was one.
 pub(crate) fn take_place(inside: &AtomicU32, most: u32) -> bool {
-    let more = |count: u32| (count < most).then_some(count + 1);
+    take_places(inside, 1, most)
+}
+
+/// The same for several at once, or for none of them.
+fn take_places(inside: &AtomicU32, wanted: u32, most: u32) -> bool {
+    let more = |count: u32| count.checked_add(wanted).filter(|count| *count <= most);
     inside.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more).is_ok()
+}
+
+/// Places of clients who are still to come. They are given back when this goes, unless they have come.
+#[derive(Debug)]
+pub(crate) struct ClientPlaces {
+    inside: Arc<AtomicU32>,
+    count: u32,
+}
+
+impl ClientPlaces {
+    /// Takes so many, where at most so many clients may be inside; nothing, where there are not as many.
+    pub(crate) fn take(inside: &Arc<AtomicU32>, count: u32, most: u32) -> Option<ClientPlaces> {
+        take_places(inside, count, most).then(|| ClientPlaces { inside: Arc::clone(inside), count })
+    }
+
+    /// The clients have come: as each of them goes, its place is given back.
+    pub(crate) fn fill(mut self) {
+        self.count = 0;
+    }
+}
+
+impl Drop for ClientPlaces {
+    fn drop(&mut self) {
+        self.inside.fetch_sub(self.count, Ordering::Relaxed);
+    }
 }
 
 impl Door {
@@ -264,6 +294,19 @@ mod tests {
                 assert_eq!(rustix::net::sockopt::tcp_nodelay(&socket), Ok(true));
             }
         }
+    }
+
+    #[test]
+    fn places_are_given_back_unless_those_have_come_for_whom_they_were_kept() {
+        let inside = Arc::new(AtomicU32::new(1));
+        let there = || inside.load(Ordering::Relaxed);
+        assert!(ClientPlaces::take(&inside, 2, 2).is_none() && there() == 1, "all or none");
+        let kept = ClientPlaces::take(&inside, 2, 3).expect("places");
+        assert!(!take_place(&inside, 3), "whoever else comes does not have them");
+        drop(kept);
+        assert_eq!(there(), 1);
+        ClientPlaces::take(&inside, 2, 3).expect("places").fill();
+        assert_eq!(there(), 3);
     }
 
     #[test]

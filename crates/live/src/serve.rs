@@ -121,8 +121,8 @@ impl NbdService {
         let patience = Duration::from_nanos(whole.serve.handshake.0);
         let closed = OwnedFd::from(closed);
         let shut = closed.try_clone().map_err(|error| kernel_error(&title, &error))?;
-        let door = Door::new(listeners, guard, rooms, patience, whole.serve.connections, inside, shut);
-        let (ports, block_ports) = (ports(plan, &faces)?, block_ports(plan, &faces)?);
+        let door = Door::new(listeners, guard, rooms, patience, whole.serve.connections, Arc::clone(&inside), shut);
+        let (ports, block_ports) = (ports(plan, &faces)?, block_ports(plan, &faces, &inside)?);
         let caps = faces[0].caps.clone();
         let desks = faces.into_iter().zip(&plan.devices).map(|(face, experiment)| DeviceCaller {
             device: experiment.device.clone(),

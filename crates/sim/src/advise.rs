@@ -163,28 +163,28 @@ fn score(
     candidate: &TrialSetting,
     share: f64,
     watch: &dyn SearchWatch,
-) -> Trial {
+) -> ScoredSetting {
     let setting = candidate.clone();
     let run = watch.goes_on().then(|| try_one(space, candidate, LoadPart::Seen(share), watch));
-    let Some(Ok(run)) = run else { return Trial { score: GoalScore::worst(), outcome: Vec::new(), setting } };
+    let Some(Ok(run)) = run else { return ScoredSetting { score: GoalScore::worst(), outcome: Vec::new(), setting } };
     let means = run.classes.values().map(|class| class.response_ms.mean);
     let outcome = means.chain([run.simulated_seconds]).map(f64::to_bits).collect();
-    Trial { score: goal.score(&run), outcome, setting }
+    ScoredSetting { score: goal.score(&run), outcome, setting }
 }
 
 /// What came of a candidate.
 #[derive(Clone, Debug)]
-struct Trial {
+struct ScoredSetting {
     score: GoalScore,
     /// How long everything took: of two that are equal in this, one is as good as the other.
     outcome: Vec<u64>,
     setting: TrialSetting,
 }
 
-impl Trial {
+impl ScoredSetting {
     /// The nearer to the goal first, of equals the one that changes less.
-    fn compare(&self, other: &Trial) -> Ordering {
-        let set = |trial: &Trial| trial.setting.iter().filter(|choice| **choice > 0).count();
+    fn compare(&self, other: &ScoredSetting) -> Ordering {
+        let set = |trial: &ScoredSetting| trial.setting.iter().filter(|choice| **choice > 0).count();
         let by_set = || set(self).cmp(&set(other)).then_with(|| self.setting.cmp(&other.setting));
         self.score.compare(&other.score).then_with(by_set)
     }
@@ -217,10 +217,10 @@ impl Search<'_> {
         let longer = self.rank(distinct(surveyed, ROUNDS[1].1), ROUNDS[1].0);
         let mut finalists = self.rank(distinct(longer, ROUNDS[2].1), ROUNDS[2].0);
         let own = self.rank(vec![today.clone()], 1.0).pop();
-        let own = own.unwrap_or(Trial { score: GoalScore::worst(), outcome: Vec::new(), setting: today });
+        let own = own.unwrap_or(ScoredSetting { score: GoalScore::worst(), outcome: Vec::new(), setting: today });
         let as_it_is = own.score.clone();
         finalists.push(own);
-        finalists.sort_by(Trial::compare);
+        finalists.sort_by(ScoredSetting::compare);
         let mut looks: BTreeMap<Vec<u64>, u32> = BTreeMap::new();
         loop {
             let around = finalists.iter().find(|trial| looks.get(&trial.outcome).is_none_or(|looks| *looks < LOOKS));
@@ -231,7 +231,7 @@ impl Search<'_> {
             let near = self.changes(&around.setting, &changes, most);
             let near = self.rank(near, NEAR[0].0);
             finalists.extend(self.rank(distinct(near, NEAR[1].1), NEAR[1].0));
-            finalists.sort_by(Trial::compare);
+            finalists.sort_by(ScoredSetting::compare);
         }
         let best = finalists.swap_remove(0);
         Ok((best.setting, [best.score, as_it_is], self.memory.len(), self.cost))
@@ -240,7 +240,7 @@ impl Search<'_> {
     /// Tries changes of one knob, and some of several if there is room, on a short part; gives them all, the best first, and the changes:
     /// those that undo one, those that alone mean nothing, such as a length without short commands, the others in the order in which
     /// they did, and last those for which there was no room.
-    fn survey(&mut self, seed: u64) -> (Vec<Trial>, Vec<KnobChange>) {
+    fn survey(&mut self, seed: u64) -> (Vec<ScoredSetting>, Vec<KnobChange>) {
         let today = self.space.today();
         let all = self.space.knobs.iter().enumerate();
         let mut changes: Vec<KnobChange> =
@@ -270,14 +270,14 @@ impl Search<'_> {
     }
 
     /// Candidates by how near they come to the goal on this share of what is seen; what cannot be run is left out.
-    fn rank(&mut self, candidates: Vec<TrialSetting>, share: f64) -> Vec<Trial> {
+    fn rank(&mut self, candidates: Vec<TrialSetting>, share: f64) -> Vec<ScoredSetting> {
         if candidates.is_empty() {
             return Vec::new();
         }
         self.watch.plan(candidates.len());
         self.cost += share * candidates.len() as f64;
         let (space, goal, watch) = (self.space, self.goal, self.watch);
-        let mut trials: Vec<Trial> = candidates
+        let mut trials: Vec<ScoredSetting> = candidates
             .into_par_iter()
             .map(|candidate| {
                 let trial = score(space, goal, &candidate, share, watch);
@@ -286,13 +286,13 @@ impl Search<'_> {
             })
             .collect();
         trials.retain(|trial| trial.score.missed.is_finite());
-        trials.sort_by(Trial::compare);
+        trials.sort_by(ScoredSetting::compare);
         trials
     }
 }
 
 /// The first so many of these, of those with the same outcome only one.
-fn distinct(ranked: Vec<Trial>, most: usize) -> Vec<TrialSetting> {
+fn distinct(ranked: Vec<ScoredSetting>, most: usize) -> Vec<TrialSetting> {
     let mut known = BTreeSet::new();
     let new = ranked.into_iter().filter(|trial| known.insert(trial.outcome.clone()));
     new.map(|trial| trial.setting).take(most).collect()
@@ -302,16 +302,16 @@ fn distinct(ranked: Vec<Trial>, most: usize) -> Vec<TrialSetting> {
 mod tests {
     use super::*;
 
-    fn trial(missed: f64, outcome: u64, setting: &[usize]) -> Trial {
+    fn trial(missed: f64, outcome: u64, setting: &[usize]) -> ScoredSetting {
         let mut score = GoalScore::worst();
         score.missed = missed;
-        Trial { score, outcome: vec![outcome], setting: setting.to_vec() }
+        ScoredSetting { score, outcome: vec![outcome], setting: setting.to_vec() }
     }
 
     #[test]
     fn of_equals_the_one_that_changes_less_is_the_better() {
         let mut trials = [trial(0.0, 7, &[1, 2, 0]), trial(0.0, 7, &[0, 3, 0]), trial(0.0, 7, &[0, 0, 9])];
-        trials.sort_by(Trial::compare);
+        trials.sort_by(ScoredSetting::compare);
         assert_eq!(trials.map(|trial| trial.setting), [vec![0, 0, 9], vec![0, 3, 0], vec![1, 2, 0]]);
         assert!(trial(0.0, 7, &[5, 5, 5]).compare(&trial(0.1, 7, &[0, 0, 0])).is_lt(), "what is nearer comes first");
     }

@@ -1,24 +1,32 @@
 //! Queues of block devices, as clients.
 
 use super::Front;
-use crate::door::take_place;
+use crate::door::ClientPlaces;
 use crate::identity::Identity;
 use crate::ublk::{BlockQueue, BlockQueueLine};
+use std::io;
 
 impl Front {
-    /// Serves a queue of a block device from now on. Whoever asks there is not known: it may be any program, or the kernel itself.
-    pub(super) fn admit_block_queue(&mut self, queue: BlockQueue) -> Result<(), &'static str> {
+    /// Serves the queues of a block device from now on, or none of them. Whoever asks there is not known: it may be any program, or the
+    /// kernel itself.
+    pub(super) fn admit_block_queue(&mut self, mut queue: BlockQueue) -> Result<(), &'static str> {
         if self.stop.has_begun() {
             return Err("the service ends");
         }
-        if !take_place(&self.inside, self.plan.connections) {
-            return Err("there are as many clients as `connections` in [serve] allows; each queue is one");
-        }
+        let others = std::mem::take(&mut queue.others);
+        let places = queue.places.take();
+        let volume = queue.volume;
+        let lines = std::iter::once(queue).chain(others).map(BlockQueueLine::new);
+        let Ok(lines) = lines.collect::<io::Result<Vec<_>>>() else {
+            return Err("the driver does not show what is asked");
+        };
+        places.into_iter().for_each(ClientPlaces::fill);
         // Memory that the kernel makes room for while it serves must not have to be written to what it serves. Where the process may
         // not say so, it is as any other.
         let _ = rustix::process::configure_io_flusher_behavior(true);
-        let volume = queue.volume;
-        self.admit(Box::new(BlockQueueLine::new(queue)), volume, Identity::default());
+        for line in lines {
+            self.admit(Box::new(line), volume, Identity::default());
+        }
         Ok(())
     }
 }
@@ -42,7 +50,6 @@ mod tests {
     use rand_pcg::Pcg64Mcg;
     use sched::Input;
     use std::collections::BTreeMap;
-    use std::io;
     use std::os::fd::OwnedFd;
     use std::rc::Rc;
     use std::sync::Arc;
@@ -108,9 +115,13 @@ mod tests {
             let experiment = parse_service("a.toml", SERVICE, &[]).expect("a service");
             assert_eq!(experiment.volumes[1].ublk, Some(5));
             let (caller, mailbox) = mailbox().expect("a mailbox");
+            let inside = Arc::default();
             let served = ServedVolume::all(&experiment, 1 << 20).expect("volumes");
-            let mut front = Front::new(mailbox, experiment.serve, served, Arc::default()).expect("a front");
-            front.admit_block_queue(driver.queue(1, 1)).expect("a place");
+            let mut front = Front::new(mailbox, experiment.serve, served, Arc::clone(&inside)).expect("a front");
+            let places = ClientPlaces::take(&inside, 1, 1);
+            let mut queue = driver.queue(1, 1);
+            queue.places = places;
+            front.admit_block_queue(queue).expect("it is served");
             let (unit, kernel) = (Ram::new(2048, Unwritten::Zeros), Commands::default());
             Bench {
                 front,
@@ -281,12 +292,39 @@ mod tests {
     }
 
     #[test]
-    fn there_is_room_for_as_many_queues_as_clients() {
+    fn queues_of_a_device_have_the_places_that_were_kept_for_them() {
         let mut driver = Driver::new(2);
         let mut bench = Bench::new(&mut driver);
-        bench.front.plan.connections = 1;
-        assert!(bench.front.admit_block_queue(driver.queue(0, 1)).is_err());
-        bench.front.plan.connections = 2;
-        assert_eq!(bench.front.admit_block_queue(driver.queue(0, 1)), Ok(()));
+        let inside = Arc::clone(&bench.front.inside);
+        let mut both = || {
+            let mut first = driver.queue(0, 1);
+            first.others.push(driver.queue(1, 1));
+            first.places = ClientPlaces::take(&inside, 2, 3);
+            first
+        };
+        assert_eq!(bench.front.admit_block_queue(both()), Ok(()));
+        assert_eq!((inside.load(Ordering::Relaxed), bench.front.volumes[1].clients), (3, 3));
+        inside.store(1, Ordering::Relaxed);
+        let late = both();
+        bench._caller.tell(EngineMessage::Stop);
+        bench.with(|front, hands| front.read_mail(hands));
+        assert!(bench.front.admit_block_queue(late).is_err());
+        assert_eq!(inside.load(Ordering::Relaxed), 1, "whoever is not let in gives them back");
+    }
+
+    #[test]
+    fn queues_that_nobody_stops_do_not_keep_a_service_from_its_end() {
+        let mut driver = Driver::new(1);
+        let mut bench = Bench::new(&mut driver);
+        bench.with(Front::quiet);
+        drop(driver);
+        bench._caller.tell(EngineMessage::Stop);
+        bench.with(|front, hands| front.read_mail(hands));
+        bench.with(Front::quiet);
+        assert_eq!(bench.front.inside.load(Ordering::Relaxed), 0);
+        bench.gather();
+        assert!(matches!(bench.asked[..], [Request { op: Op::Flush, .. }]));
+        // What comes all the same is nobody's.
+        bench.come(0, STOPPED);
     }
 }

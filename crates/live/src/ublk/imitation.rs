@@ -2,7 +2,7 @@
 
 use super::line::BlockQueue;
 use super::protocol::{DESCRIPTOR, DiskShape, data_at, descriptors_at};
-use super::shared::Descriptors;
+use super::shared::page_bytes;
 use std::fs::{File, OpenOptions};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::FileExt;
@@ -30,7 +30,7 @@ impl Driver {
         let path = std::env::temp_dir().join(name);
         let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path).expect("a file");
         std::fs::remove_file(&path).expect("it has no name any more");
-        file.set_len(descriptors_at(last + 1)).expect("room");
+        file.set_len(descriptors_at(last + 1, page_bytes())).expect("room");
         let (sender, told) = channel();
         Driver { file, sender: Some(sender), told }
     }
@@ -38,10 +38,9 @@ impl Driver {
     /// A queue of a disk of 320 sectors, which is this volume; the last one, by which the driver is told that it is gone.
     pub(crate) fn queue(&mut self, number: u16, volume: usize) -> BlockQueue {
         let file: OwnedFd = self.file.try_clone().expect("a descriptor").into();
-        let descriptors = Descriptors::map(&file, number, TAGS).expect("a mapping");
         let disk = DiskShape { sectors: 320, read_only: false, rotational: false };
         let told = self.sender.take().unwrap_or_else(|| channel().0);
-        BlockQueue { number, volume, disk, file, descriptors, told }
+        BlockQueue { number, volume, disk, file, depth: TAGS, told, others: Vec::new(), places: None }
     }
 
     /// Something is asked for: operation and flags, sectors, the first of them; what it is to write.
@@ -50,7 +49,7 @@ impl Driver {
         descriptor[..4].copy_from_slice(&what.to_ne_bytes());
         descriptor[4..8].copy_from_slice(&count.to_ne_bytes());
         descriptor[8..16].copy_from_slice(&first.to_ne_bytes());
-        let at = descriptors_at(queue) + u64::from(tag) * DESCRIPTOR as u64;
+        let at = descriptors_at(queue, page_bytes()) + u64::from(tag) * DESCRIPTOR as u64;
         self.file.write_all_at(&descriptor, at).expect("a descriptor");
         if what & 0xff == 1 {
             self.file.write_all_at(data, data_at(queue, tag)).expect("its data");

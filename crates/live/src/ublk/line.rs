@@ -3,6 +3,7 @@
 
 use super::protocol::{DiskShape, QueueCommand, ask, data_at};
 use super::shared::Descriptors;
+use crate::door::ClientPlaces;
 use crate::front::client::{ClientLine, Heard, moves};
 use crate::front::work::InFlightRequest;
 use crate::kernel::Kernel;
@@ -27,9 +28,13 @@ pub struct BlockQueue {
     pub(super) disk: DiskShape,
     /// The device as its server sees it (`/dev/ublkcN`), and what is asked there.
     pub(super) file: OwnedFd,
-    pub(super) descriptors: Descriptors,
+    /// The tags of its requests.
+    pub(super) depth: u16,
     /// Who is told when the device is to be stopped; gone when nothing of the queue is left.
     pub(super) told: Sender<()>,
+    /// The others of its device, which are served with it, or none is; and the places that are kept for all of them.
+    pub(crate) others: Vec<BlockQueue>,
+    pub(crate) places: Option<ClientPlaces>,
 }
 
 /// A queue that is served.
@@ -52,14 +57,22 @@ pub(crate) struct BlockQueueLine {
     ended: u16,
     /// Whether the ring takes no more.
     broken: bool,
+    /// Whether nobody stops the device any more, so that the driver keeps the commands.
+    abandoned: bool,
     shut: bool,
 }
 
 impl BlockQueueLine {
-    pub(crate) fn new(queue: BlockQueue) -> BlockQueueLine {
-        let BlockQueue { number, disk, file, descriptors, told, .. } = queue;
+    /// The line of a queue, whose descriptors are mapped now: once they are, the driver lets no other process take the device over until
+    /// its queues were served.
+    ///
+    /// # Errors
+    /// When they cannot be.
+    pub(crate) fn new(queue: BlockQueue) -> io::Result<BlockQueueLine> {
+        let BlockQueue { number, disk, file, depth, told, .. } = queue;
+        let descriptors = Descriptors::map(&file, number, depth)?;
         let commands = (0..descriptors.count()).map(|tag| (tag, QueueCommand::Fetch)).collect();
-        BlockQueueLine {
+        Ok(BlockQueueLine {
             number,
             disk,
             file: Rc::new(file),
@@ -72,8 +85,9 @@ impl BlockQueueLine {
             waiting: 0,
             ended: 0,
             broken: false,
+            abandoned: false,
             shut: false,
-        }
+        })
     }
 
     /// A request has ended: with bytes that were moved, or an error as a negative number.
@@ -88,7 +102,7 @@ impl BlockQueueLine {
 
     /// Whether the driver takes nothing for it any more.
     fn has_ended(&self) -> bool {
-        self.ended == self.descriptors.count() || self.broken
+        self.ended == self.descriptors.count() || self.broken || self.abandoned
     }
 }
 
@@ -192,13 +206,12 @@ impl ClientLine for BlockQueueLine {
         self.has_ended()
     }
 
-    /// The device is stopped, by whoever has set it up.
+    /// The device is stopped, by whoever has set it up; if that is not there any more, nothing is waited for.
     fn leave(&mut self) {
         if let Some((_, tag, _)) = self.payload.take() {
             self.end(tag, -EIO);
         }
-        // Whoever is not there any more has stopped it.
-        let _ = self.told.send(());
+        self.abandoned = self.told.send(()).is_err();
     }
 
     fn lose(&mut self, kernel: &mut dyn Kernel) {
@@ -218,6 +231,6 @@ impl ClientLine for BlockQueueLine {
     }
 
     fn is_gone(&self) -> bool {
-        self.shut && self.waiting == 0 && self.has_ended()
+        self.shut && self.has_ended() && (self.waiting == 0 || self.abandoned)
     }
 }

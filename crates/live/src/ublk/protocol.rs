@@ -226,9 +226,9 @@ const DATA: u64 = 0x8000_0000;
 const TAG_SHIFT: u32 = 25;
 const QUEUE_SHIFT: u32 = TAG_SHIFT + 16;
 
-/// Where the descriptors of a queue are in the file of its device.
-pub(super) fn descriptors_at(queue: u16) -> u64 {
-    u64::from(queue) * LONGEST_QUEUE as u64
+/// Where the descriptors of a queue are in the file of its device, on a machine with pages of so many bytes.
+pub(super) fn descriptors_at(queue: u16, page: usize) -> u64 {
+    u64::from(queue) * LONGEST_QUEUE.next_multiple_of(page) as u64
 }
 
 /// Where the bytes of a request are there.
@@ -305,7 +305,8 @@ mod tests {
         assert_eq!((number, bytes[..2].to_vec(), bytes[4..].to_vec()), (0xC010_7520, vec![3, 0], vec![0; 12]));
         let (number, bytes) = QueueCommand::Commit(-5).encode(0, 7);
         assert_eq!((number, half(&bytes, 2), word(&bytes, 4) as i32), (0xC010_7521, 7, -5));
-        assert_eq!([descriptors_at(2), data_at(0, 1)], [2 * 98_304, 0x8200_0000]);
+        assert_eq!([4096, 65_536].map(|page| descriptors_at(2, page)), [2 * 98_304, 2 * 131_072]);
+        assert_eq!(data_at(0, 1), 0x8200_0000);
         assert_eq!(data_at(1, 0) - data_at(0, 0), 1 << 41);
     }
 
@@ -321,13 +322,20 @@ mod tests {
             flags: NEEDED,
             mark: 0x0123_4567_89AB_CDEF,
         };
-        assert_eq!(DeviceInfo::parse(&info.bytes()), info);
+        let bytes = info.bytes();
+        assert_eq!(DeviceInfo::parse(&bytes), info);
+        assert_eq!([0, 2, 4].map(|at| half(&bytes, at)), [3, 128, 2]);
+        assert_eq!([8, 12, 16].map(|at| word(&bytes, at)), [LONGEST, 70_000, 12_345]);
+        assert_eq!([24, 32].map(|at| long(&bytes, at)), [NEEDED, info.mark]);
         for read_only in [false, true] {
             let shape = DiskShape { read_only, ..DISK };
             assert_eq!(DiskShape::parse(&shape.bytes()), shape);
         }
         let bytes = DISK.bytes();
-        assert_eq!((word(&bytes, 16), half(&bytes, 56)), (8192, 1));
+        assert_eq!([0, 4, 8, 16].map(|at| word(&bytes, at)), [64, 3, 14, 8192]);
+        assert_eq!((&bytes[12..16], long(&bytes, 24)), (&[9, 12, 12, 12][..], 1000));
+        assert_eq!([44, 48, 52].map(|at| word(&bytes, at)), [4096, 8 << 20, 8 << 20]);
+        assert_eq!(half(&bytes, 56), 1);
     }
 
     #[test]

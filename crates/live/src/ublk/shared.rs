@@ -12,6 +12,12 @@ use std::os::fd::{AsRawFd, OwnedFd};
 /// How often a command that has not come back looks whether it is waited for still, in ns.
 const LOOK: u32 = 50_000_000;
 
+/// Bytes of a page of this machine.
+pub(super) fn page_bytes() -> usize {
+    // SAFETY: it takes and gives a number.
+    unsafe { libc::sysconf(libc::_SC_PAGESIZE) }.max(1) as usize
+}
+
 /// The descriptors of a queue, by tag: the driver writes them, and nobody here.
 pub(super) struct Descriptors {
     place: *const u8,
@@ -25,11 +31,9 @@ unsafe impl Send for Descriptors {}
 impl Descriptors {
     /// Maps those of a queue with so many tags.
     pub(super) fn map(file: &OwnedFd, queue: u16, count: u16) -> io::Result<Descriptors> {
-        // SAFETY: it takes and gives a number.
-        let page = unsafe { libc::sysconf(libc::_SC_PAGESIZE) }.max(1) as usize;
-        let bytes = (usize::from(count) * DESCRIPTOR).next_multiple_of(page);
+        let bytes = (usize::from(count) * DESCRIPTOR).next_multiple_of(page_bytes());
         let (wanted, shared) = (std::ptr::null_mut(), libc::MAP_SHARED | libc::MAP_POPULATE);
-        let at = descriptors_at(queue) as libc::off_t;
+        let at = descriptors_at(queue, page_bytes()) as libc::off_t;
         // SAFETY: a new mapping, which nothing else in the process has.
         let place = unsafe { libc::mmap(wanted, bytes, libc::PROT_READ, shared, file.as_raw_fd(), at) };
         if place == libc::MAP_FAILED {
@@ -59,7 +63,8 @@ impl Drop for Descriptors {
     }
 }
 
-/// Commands that `/dev/ublk-control` takes for a device. they hold 32 bytes, more than an entry of the engine's ring has room for.
+/// Commands that `/dev/ublk-control` takes for a device, on a ring of its own: they hold 32 bytes, more than an entry of the engine's
+/// ring has room for.
 pub(super) struct ControlRing {
     ring: ManuallyDrop<IoUring<Entry128>>,
     file: OwnedFd,

@@ -112,16 +112,6 @@ fn of_an_array_all_is_left_until_more_disks_are_given_up_than_it_can_spare() {
     assert_eq!(world.source.flushes_failed, 0);
 }
 
-/// Of both copies on which nothing can be noted one is kept: the core has not heard of the first when the second is heard of.
-#[test]
-fn no_more_disks_are_given_up_for_refusals_than_can_be_spared() {
-    let mut world = world(Pair { refused: [DiskId(0), DiskId(1)].into(), ..Pair::default() });
-    world.hear_refusals();
-    let failed = |news: &&Input| matches!(news, Input::Disk(_, Health::Failed));
-    assert_eq!(world.news.iter().filter(failed).count(), 1, "{:?}", world.news);
-    assert_eq!(world.source.flushes_failed, 1);
-}
-
 /// Of two that go in one row none is noted before the other; and both are before anybody is told of what they do not hold.
 #[test]
 fn disks_that_go_together_are_noted_together_before_anything_is_told() {
@@ -146,14 +136,12 @@ fn what_the_array_asks_for_itself_is_not_taken_for_what_the_source_asked() {
 #[test]
 fn a_disk_on_which_nothing_can_be_noted_is_given_up_where_it_can_be_spared() {
     let mut world = world(Pair { refused: [DiskId(0), DiskId(1)].into(), ..Pair::default() });
-    // Only when it is given up is it lacking: of both of a pair one is asked for after the other.
+    // Of both of a pair one is kept, though the core has not heard of the first when the second is heard of.
     world.hear_refusals();
-    assert_eq!(world.source.flushes_failed, 0);
+    assert_eq!(world.source.flushes_failed, 1);
     let news = |world: &mut LiveWorld<Told>| world.next(None, 1).map(|(_, input)| input);
     assert_eq!(news(&mut world), Some(Input::Disk(DiskId(0), Health::Failed)));
     world.gives_up(0);
-    // What follows of it the core knows first.
-    assert_eq!(news(&mut world), Some(Input::Disk(DiskId(1), Health::Failed)));
     assert_eq!(news(&mut world), Some(Input::Disk(DiskId(0), Health::Known)));
     assert_eq!(news(&mut world), None);
     let mut world = self::world(Pair { refused: [DiskId(1)].into(), ..Pair::default() });
