@@ -155,6 +155,7 @@ impl OutputFile {
     }
 
     /// Goes on with what was written of it, or begins: it stays as it is where the command is stopped. Says whether there was any.
+    #[cfg(feature = "linux")]
     pub fn lasting_draft(&self) -> Result<(PendingFile, bool), VerbFailure> {
         let mut draft = self.path.clone().into_os_string();
         draft.push(".part");
@@ -166,6 +167,7 @@ impl OutputFile {
     }
 
     /// Where it will be.
+    #[cfg(feature = "linux")]
     pub fn path(&self) -> &Path {
         &self.path
     }
