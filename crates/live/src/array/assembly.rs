@@ -306,7 +306,6 @@ impl ArrayStatus {
 
 #[cfg(test)]
 mod tests {
-    use super::super::regions::RegionBits;
     use super::*;
     use sched::array::Level;
 
@@ -315,26 +314,7 @@ mod tests {
     }
 
     fn label_disks() -> Vec<Said> {
-        let label = |index| Superblock {
-            array: [7; 16],
-            level: Level::Parity,
-            unit: 8,
-            rows: 10,
-            index,
-            events: 5,
-            sequence: 1,
-            disks: vec![Noted::Sound; 3],
-            names: vec![0; 3],
-            own_name: 0,
-            filled: 0,
-            dirty: RegionBits::default(),
-            blank: RegionBits::default(),
-            journal: 0,
-            sums: false,
-            service: 6,
-            former_service: 6,
-        };
-        (0..3).map(|index| Ok(Some(label(index)))).collect()
+        (0..3).map(|index| Ok(Some(Superblock::example(index)))).collect()
     }
 
     /// Changes what a disk says; what is then found of all.

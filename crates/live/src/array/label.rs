@@ -190,6 +190,32 @@ impl Superblock {
 }
 
 #[cfg(test)]
+impl Superblock {
+    /// Of one of three disks with parity, all sound.
+    pub(super) fn example(index: u16) -> Superblock {
+        Superblock {
+            array: [7; 16],
+            level: Level::Parity,
+            unit: 8,
+            rows: 10,
+            index,
+            events: 5,
+            sequence: 1,
+            disks: vec![Noted::Sound; 3],
+            names: vec![0; 3],
+            own_name: 0,
+            filled: 0,
+            dirty: RegionBits::default(),
+            blank: RegionBits::default(),
+            journal: 0,
+            sums: false,
+            service: 6,
+            former_service: 6,
+        }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

@@ -308,29 +308,10 @@ mod tests {
     use super::*;
     use crate::Unwritten;
     use crate::unit::Ram;
-    use sched::array::Level;
 
     /// Notes of three disks, of which one was lacking when they were found, with five events and seven records before.
     fn make_notes() -> ArrayNotes {
-        let label = Superblock {
-            array: [7; 16],
-            level: Level::Parity,
-            unit: 8,
-            rows: 10,
-            index: 0,
-            events: 5,
-            sequence: 1,
-            disks: vec![Noted::Sound; 3],
-            names: vec![0; 3],
-            own_name: 0,
-            filled: 0,
-            dirty: RegionBits::default(),
-            blank: RegionBits::default(),
-            journal: 0,
-            sums: false,
-            service: 6,
-            former_service: 6,
-        };
+        let label = Superblock::example(0);
         let status = ArrayStatus {
             name: Some(label.name()),
             events: label.events,

@@ -63,8 +63,10 @@ pub(crate) trait ClientLine {
     /// The request of which the payload is still to come.
     fn half_said(&self) -> Option<u32>;
 
-    /// What it said last is not done; what payload it has is passed over.
-    fn refuse(&mut self, request: &ClientRequest, errno: i32);
+    /// What it said last is not done; what payload it has is passed over, where that comes unasked.
+    fn refuse(&mut self, request: &ClientRequest, errno: i32) {
+        self.fail(request, errno);
+    }
 
     /// A request was not done.
     fn fail(&mut self, request: &ClientRequest, errno: i32);

@@ -180,10 +180,6 @@ impl ClientLine for BlockQueueLine {
         self.payload.as_ref().map(|(work, ..)| *work)
     }
 
-    fn refuse(&mut self, request: &ClientRequest, errno: i32) {
-        self.fail(request, errno);
-    }
-
     fn fail(&mut self, request: &ClientRequest, errno: i32) {
         self.end(tag(request), -errno);
     }

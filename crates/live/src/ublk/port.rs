@@ -192,7 +192,7 @@ impl BlockPort {
         };
         std::thread::Builder::new().name("ublk".into()).spawn(attend)?;
         let until_ended = move || {
-            let is_late = after(&closed, LATE);
+            let is_late = has_ended_for(&closed, LATE);
             while ended.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) && !is_late() {}
         };
         std::thread::Builder::new().name("ublk end".into()).spawn(until_ended)
@@ -263,13 +263,14 @@ impl BlockPort {
         };
         admitted.map_err(io::Error::other)?;
         let process = rustix::process::getpid().as_raw_nonzero().get() as u64;
-        self.control.run(what, (self.device, process), [], after(closing, AFTER)).map(|_| ())
+        self.control.run(what, (self.device, process), [], has_ended_for(closing, AFTER)).map(|_| ())
     }
 
     /// Has the kernel take other queues for the device than those of the service that was killed.
     fn begin_recovery(&mut self, closing: &OwnedFd) -> io::Result<()> {
         let device = self.device;
-        let begin = || self.control.run(Control::StartRecovery, (device, 0), [], after(closing, AFTER)).map(|_| ());
+        let begin =
+            || self.control.run(Control::StartRecovery, (device, 0), [], has_ended_for(closing, AFTER)).map(|_| ());
         // The kernel may still have the file of whoever was killed.
         match patiently(closing, |error| is(error, Errno::BUSY), begin) {
             // A service has begun that before, and has ended before it served a queue.
@@ -280,7 +281,7 @@ impl BlockPort {
 
     /// Stops the device while its queues are still served, so that what was asked is done, and deletes it when they are gone.
     fn end(&mut self, news: &Receiver<()>, closing: &OwnedFd) -> io::Result<()> {
-        let stopped = self.control.run(Control::Stop, (self.device, 0), [], after(closing, AFTER));
+        let stopped = self.control.run(Control::Stop, (self.device, 0), [], has_ended_for(closing, AFTER));
         if stopped.as_ref().is_err_and(|error| !is(error, Errno::NODEV)) {
             return stopped.map(|_| ());
         }
@@ -289,7 +290,7 @@ impl BlockPort {
             let what = "its queues did not end in time; the next service of the volume deletes it";
             return Err(io::Error::other(what));
         }
-        match delete(&mut self.control, self.device, after(closing, AFTER)) {
+        match delete(&mut self.control, self.device, has_ended_for(closing, AFTER)) {
             Err(error) if is(&error, Errno::NODEV) => Ok(()),
             deleted => deleted,
         }
@@ -305,8 +306,8 @@ impl Drop for BlockPort {
     }
 }
 
-/// Whether a service has ended, and then so long ago.
-fn after(closing: &OwnedFd, long: Duration) -> impl Fn() -> bool {
+/// Tells whether the service ended more than so long ago.
+fn has_ended_for(closing: &OwnedFd, long: Duration) -> impl Fn() -> bool {
     let ended = Cell::new(None);
     move || {
         if ended.get().is_none() && is_closed(closing) {

@@ -349,10 +349,6 @@ impl ClientLine for QueueLine {
         self.payload.as_ref().map(|(work, ..)| *work)
     }
 
-    fn refuse(&mut self, request: &ClientRequest, errno: i32) {
-        self.fail(request, errno);
-    }
-
     fn fail(&mut self, request: &ClientRequest, errno: i32) {
         let status = if errno == EOPNOTSUPP { Status::Unsupported } else { Status::IoError };
         self.end(head(request), status, Direction::Write);

@@ -126,7 +126,7 @@ impl Lcg {
 }
 
 /// Two to six clients, some of which reserve nothing, have no weight or no limit.
-fn drawn(seed: u64) -> Scene {
+fn draw_scene(seed: u64) -> Scene {
     let mut draw = Lcg(seed);
     for _ in 0..8 {
         draw.below(2);
@@ -194,6 +194,6 @@ fn clients_are_served_in_the_order_of_cephs_library() {
         assert_eq!(scene.digest(), digest, "{what}");
     }
     for (seed, digest) in DRAWN.iter().enumerate() {
-        assert_eq!(drawn(seed as u64).digest(), *digest, "scene {seed}");
+        assert_eq!(draw_scene(seed as u64).digest(), *digest, "scene {seed}");
     }
 }
