@@ -14,9 +14,8 @@ use block::{At, BLOCK_BYTES, BadInput, Caps};
 use disk::Model;
 use drive::{Drive, Machine};
 use load::experiment::{DriveChoice, Experiment, Held, Live};
-use load::schedule::{self, Abilities, Ability, Device, Knowledge};
+use load::schedule::{self, Abilities, Ability, Device, Knowledge, Making};
 use sched::Scheduler;
-use sched::predict::Distance;
 use std::path::Path;
 
 /// Commands a file is given at once, where requests are served whole.
@@ -138,19 +137,19 @@ pub fn core(experiment: &Experiment, caps: &[Caps], notes: &mut Vec<String>) -> 
     // Here there are bytes to compare.
     let journal = disks::lasts(&experiment).then_some(array::JOURNAL);
     experiment.array.iter_mut().for_each(|array| (array.plan.comparing, array.plan.journal) = (true, journal));
-    let (core, told) = schedule::build(&experiment, &known, Real(caps.to_vec(), disks::find_margins(&experiment)))?;
-    notes.extend(told);
-    Ok(core)
+    let real = Real(caps.to_vec(), disks::find_margins(&experiment));
+    let built = Making::new(&experiment, &known, &real)?.with_known()?;
+    notes.extend(built.notes);
+    Ok(built.core)
 }
 
 /// The world in real time, as the builder of its core sees it: what each device can do, and what of each is not an array's to fill.
 struct Real(Vec<Caps>, (u64, u64));
 
 impl Abilities for Real {
-    const ABLE: &'static [Ability] = ABLE;
-    /// There is none.
-    type Perfect = Distance;
-    type Output = (Box<dyn Scheduler>, Vec<String>);
+    fn able(&self) -> &'static [Ability] {
+        ABLE
+    }
 
     fn caps(&self, disk: usize) -> Caps {
         self.0.get(disk).copied().unwrap_or(Caps { blocks: 0, depth: 0, seek: false })
@@ -158,9 +157,5 @@ impl Abilities for Real {
 
     fn margins(&self) -> (u64, u64) {
         self.1
-    }
-
-    fn put(self, core: impl Scheduler + 'static, _: u64, notes: Vec<String>) -> Result<Self::Output, BadInput> {
-        Ok((Box::new(core), notes))
     }
 }

@@ -61,23 +61,13 @@ impl Knowledge {
     }
 }
 
-/// A world, as far as it differs from others: what it can do, and where the core goes.
-pub trait Abilities: Sized {
+/// A world, as far as it differs from others: what it can do.
+pub trait Abilities {
     /// What it can do that not every world can.
-    const ABLE: &'static [Ability];
-    /// Its predictor that knows everything, where it has [`Ability::Perfection`].
-    type Perfect: predict::Predictor + 'static;
-    /// What comes of the core.
-    type Output;
+    fn able(&self) -> &'static [Ability];
 
     /// What its device can do, or one of those of an array.
     fn caps(&self, disk: usize) -> Caps;
-
-    /// The predictor that knows everything of a device; nothing where there is none.
-    fn perfect(&self, disk: usize) -> Option<Self::Perfect> {
-        let _ = disk;
-        None
-    }
 
     /// A plan that keeps a wait, and the story of it, where it has [`Ability::Trials`].
     ///
@@ -97,45 +87,199 @@ pub trait Abilities: Sized {
     fn records(&self) -> bool {
         false
     }
+}
 
-    /// Puts the core to work on a device of so many blocks. The notes are what a reader of the results must know.
+/// A core that is ready to work, or an array of them.
+pub struct BuiltCore<C = Box<dyn AnyCore>> {
+    /// What decides.
+    pub core: C,
+    /// The blocks of the device that it is.
+    pub blocks: u64,
+    /// What a reader of the results must know.
+    pub notes: Vec<String>,
+}
+
+/// Puts the core of one disk to work by its own type, so that the loop around it is made for it.
+pub trait CoreTaker {
+    /// What comes of it.
+    type Output;
+
+    /// Puts it to work.
     ///
     /// # Errors
     /// As the world says.
-    fn put(self, core: impl AnyCore + 'static, blocks: u64, notes: Vec<String>) -> Result<Self::Output, BadInput>;
+    fn take_core<P: predict::Predictor + 'static>(self, built: BuiltCore<Core<P>>) -> Result<Self::Output, BadInput>;
 }
 
-/// Builds the core, or the array of cores, that an experiment asks for, and puts it to work.
-///
-/// # Errors
-/// What [`check`] refuses, and what the world says.
-pub fn build<W: Abilities>(experiment: &Experiment, known: &Knowledge, world: W) -> Result<W::Output, BadInput> {
-    let predictor = check(experiment, &known.device, W::ABLE)?;
-    let mut notes = Vec::new();
-    let rules = rules(experiment, known, &world, &mut notes)?;
-    notes.extend(warnings(&experiment.scheduler, predictor));
-    notes.extend(experiment.floors_against_promises());
-    if let Believed::Drive(model) = &experiment.scheduler.profile {
-        notes.push(format!("believes {model}, not the drive's own sheet"));
+/// All that the core of an experiment, or its array of cores, is made of but the predictor.
+pub struct Making<'a> {
+    experiment: &'a Experiment,
+    known: &'a Knowledge,
+    predictor: Predictor,
+    rules: Rules,
+    beside: Beside,
+    notes: Vec<String>,
+    /// What each disk can do.
+    caps: Vec<Caps>,
+    margins: (u64, u64),
+}
+
+impl<'a> Making<'a> {
+    /// What it is made of in a world.
+    ///
+    /// # Errors
+    /// What [`check`] refuses, and what the world says.
+    pub fn new(
+        experiment: &'a Experiment,
+        known: &'a Knowledge,
+        world: &dyn Abilities,
+    ) -> Result<Making<'a>, BadInput> {
+        let predictor = check(experiment, &known.device, world.able())?;
+        let mut notes = Vec::new();
+        let rules = rules(experiment, known, world, &mut notes)?;
+        notes.extend(warnings(&experiment.scheduler, predictor));
+        notes.extend(experiment.floors_against_promises());
+        if let Believed::Drive(model) = &experiment.scheduler.profile {
+            notes.push(format!("believes {model}, not the drive's own sheet"));
+        }
+        let scheduler = &experiment.scheduler;
+        // Who does not learn the times has nothing to learn under a base.
+        let beside = match predictor {
+            Predictor::Mimic => beside(scheduler, scheduler.mimic.learn, scheduler.mimic.margin),
+            _ => beside(scheduler, Learn::Priority, 0.0),
+        };
+        // Nobody asks what the drive is believed to do: to follow it would cost as much as to simulate it.
+        let idle = predictor == Predictor::Profile && asks_nothing(experiment);
+        let predictor = if idle { Predictor::Distance } else { predictor };
+        if predictor == Predictor::Profile {
+            let words = known.believed.sheet.as_deref().and_then(|sheet| sheet.unmeasured.words());
+            notes.extend(words.map(|words| {
+                format!("believes that the drive writes as it reads, without a buffer: {words} are not known")
+            }));
+        }
+        let disks = experiment.array.as_ref().map_or(1, |array| usize::from(array.disks));
+        let caps = (0..disks).map(|disk| world.caps(disk)).collect();
+        Ok(Making { experiment, known, predictor, rules, beside, notes, caps, margins: world.margins() })
     }
-    let scheduler = &experiment.scheduler;
-    // Who does not learn the times has nothing to learn under a base.
-    let beside = match predictor {
-        Predictor::Mimic => beside(scheduler, scheduler.mimic.learn, scheduler.mimic.margin),
-        _ => beside(scheduler, Learn::Priority, 0.0),
-    };
-    // Nobody asks what the drive is believed to do: to follow it would cost as much as to simulate it.
-    let idle = predictor == Predictor::Profile && asks_nothing(experiment);
-    let predictor = if idle { Predictor::Distance } else { predictor };
-    if predictor == Predictor::Profile {
-        let words = known.believed.sheet.as_deref().and_then(|sheet| sheet.unmeasured.words());
-        notes.extend(words.map(|words| {
-            format!("believes that the drive writes as it reads, without a buffer: {words} are not known")
-        }));
+
+    /// With a predictor made of what is known of each disk. Made here and not where it is used: it is long, and there are many.
+    ///
+    /// # Errors
+    /// Where what the experiment asks for is not to be had.
+    pub fn with_known(self) -> Result<BuiltCore, BadInput> {
+        let (experiment, device) = (self.experiment, &self.known.device);
+        match self.predictor.with(Boxing(self)) {
+            Ok(built) => built,
+            Err(_) => Err(check::nothing_to_believe(experiment, device)),
+        }
     }
-    match predictor.with(Making { experiment, known, rules, beside, notes, world }) {
-        Ok(output) => output,
-        Err(making) => making.put(|world, disk| world.perfect(disk)),
+
+    /// The same; with the predictor that knows everything of a disk where the experiment asks for it.
+    ///
+    /// # Errors
+    /// Where what the experiment asks for is not to be had.
+    pub fn with_perfect<P: predict::Predictor + 'static>(
+        self,
+        perfect: impl Fn(usize) -> Option<P>,
+    ) -> Result<BuiltCore, BadInput> {
+        if self.predictor != Predictor::Oracle {
+            return self.with_known();
+        }
+        let beliefs = (0..self.caps.len()).map(perfect).collect();
+        self.boxed(beliefs)
+    }
+
+    /// Whether it is the core of one disk, made of what is known of it: as [`Making::with_one`] wants it.
+    #[must_use]
+    pub fn is_one(&self) -> bool {
+        self.experiment.array.is_none() && self.predictor != Predictor::Oracle
+    }
+
+    /// Has the core of one disk put to work by its own type.
+    ///
+    /// # Errors
+    /// Where what the experiment asks for is not to be had, and what the world says.
+    pub fn with_one<T: CoreTaker>(self, taker: T) -> Result<T::Output, BadInput> {
+        let (experiment, device) = (self.experiment, &self.known.device);
+        match self.predictor.with(Handing(self, taker)) {
+            Ok(output) => output,
+            Err(_) => Err(check::nothing_to_believe(experiment, device)),
+        }
+    }
+
+    /// What is believed of a disk by a predictor of this type.
+    fn belief<P: Recipe>(&self, disk: usize) -> Option<P> {
+        P::make(self.known.members.get(disk).unwrap_or(&self.known.believed), self.caps[disk].blocks)
+    }
+
+    /// The core of one of the disks.
+    fn core<P: predict::Predictor + 'static>(
+        &self,
+        disk: usize,
+        limit: u32,
+        belief: Option<P>,
+    ) -> Result<Core<P>, BadInput> {
+        let belief = belief.ok_or_else(|| check::nothing_to_believe(self.experiment, &self.known.device))?;
+        Ok(core(&self.experiment.scheduler, &self.beside, &self.rules, self.caps[disk], limit, belief))
+    }
+
+    /// The core of the only disk, and what is to be read of it in any order.
+    fn one<P: predict::Predictor + 'static>(self, belief: Option<P>) -> Result<BuiltCore<Core<P>>, BadInput> {
+        let (experiment, blocks) = (self.experiment, self.caps[0].blocks);
+        let core = self.core(0, experiment.scheduler.queue, belief)?;
+        let core = match (experiment.scan(), experiment.any_order()) {
+            (Some((scan, workload)), _) => {
+                let (wanted, class) = (scan.wanted_blocks(blocks), experiment.class_of(workload));
+                core.wanting(wanting(experiment, self.known, wanted, class))
+            }
+            (None, Some(class)) => core.wanting(wanting(experiment, self.known, Wanted::nothing(blocks, 1), class)),
+            (None, None) => core,
+        };
+        Ok(BuiltCore { core, blocks, notes: self.notes })
+    }
+
+    /// The core or the array, with what is believed of each disk.
+    fn boxed<P: predict::Predictor + 'static>(mut self, mut beliefs: Vec<Option<P>>) -> Result<BuiltCore, BadInput> {
+        let experiment = self.experiment;
+        let Some(choice) = &experiment.array else {
+            let BuiltCore { core, blocks, notes } = self.one(beliefs.pop().flatten())?;
+            return Ok(BuiltCore { core: Box::new(core), blocks, notes });
+        };
+        let least = self.caps.iter().map(|caps| caps.blocks).min().unwrap_or(0);
+        if !choice.members.is_empty() {
+            self.notes.push(format!("{} of each disk are used, all that the smallest has", units::show_blocks(least)));
+        }
+        let geometry = Geometry::within(choice.level, choice.disks, choice.unit, least, self.margins)
+            .map_err(|(what, mend)| BadInput::new(experiment.drive.model.clone(), At::File, what, mend))?;
+        // The array bounds what its disks are given.
+        let cores: Result<Vec<_>, BadInput> =
+            beliefs.into_iter().enumerate().map(|(disk, belief)| self.core(disk, u32::MAX, belief)).collect();
+        let array = Array::new(geometry, choice.plan, self.rules, experiment.scheduler.queue, cores?);
+        Ok(BuiltCore { core: Box::new(array), blocks: geometry.blocks(), notes: self.notes })
+    }
+}
+
+/// Has a core made of what is known.
+struct Boxing<'a>(Making<'a>);
+
+impl Taker for Boxing<'_> {
+    type Output = Result<BuiltCore, BadInput>;
+
+    fn take<P: Recipe>(self) -> Self::Output {
+        let beliefs = (0..self.0.caps.len()).map(|disk| self.0.belief::<P>(disk)).collect();
+        self.0.boxed(beliefs)
+    }
+}
+
+/// Hands a core of what is known to who takes it.
+struct Handing<'a, T>(Making<'a>, T);
+
+impl<T: CoreTaker> Taker for Handing<'_, T> {
+    type Output = Result<T::Output, BadInput>;
+
+    fn take<P: Recipe>(self) -> Self::Output {
+        let belief = self.0.belief::<P>(0);
+        self.1.take_core(self.0.one(belief)?)
     }
 }
 
@@ -150,66 +294,6 @@ fn asks_nothing(experiment: &Experiment) -> bool {
     let alone = scheduler.limits.is_none() && experiment.array.is_none() && experiment.scan().is_none();
     let alone = alone && experiment.any_order().is_none();
     whole && alone && orders.all(|order| order.manual().needs == Needs::Nothing)
-}
-
-/// All that a core is made of but its predictor.
-struct Making<'a, W> {
-    experiment: &'a Experiment,
-    known: &'a Knowledge,
-    rules: Rules,
-    beside: Beside,
-    notes: Vec<String>,
-    world: W,
-}
-
-impl<W: Abilities> Taker for Making<'_, W> {
-    type Output = Result<W::Output, BadInput>;
-
-    fn take<P: Recipe>(self) -> Self::Output {
-        let known = self.known;
-        self.put(|world, disk| P::make(known.members.get(disk).unwrap_or(&known.believed), world.caps(disk).blocks))
-    }
-}
-
-impl<W: Abilities> Making<'_, W> {
-    /// Puts the core to work with what is believed of each disk.
-    fn put<P: predict::Predictor + 'static>(
-        self,
-        believe: impl Fn(&W, usize) -> Option<P>,
-    ) -> Result<W::Output, BadInput> {
-        let Making { experiment, rules, beside, mut notes, world, .. } = self;
-        let (scheduler, blocks) = (&experiment.scheduler, world.caps(0).blocks);
-        let core = |disk, limit| {
-            let belief =
-                believe(&world, disk).ok_or_else(|| check::nothing_to_believe(experiment, &self.known.device))?;
-            let core = core(scheduler, &beside, &rules, world.caps(disk), limit, belief);
-            if experiment.array.is_some() {
-                return Ok(core);
-            }
-            Ok(match (experiment.scan(), experiment.any_order()) {
-                (Some((scan, workload)), _) => {
-                    let (wanted, class) = (scan.wanted_blocks(blocks), experiment.class_of(workload));
-                    core.wanting(wanting(experiment, self.known, wanted, class))
-                }
-                (None, Some(class)) => core.wanting(wanting(experiment, self.known, Wanted::nothing(blocks, 1), class)),
-                (None, None) => core,
-            })
-        };
-        let Some(choice) = &experiment.array else {
-            let core = core(0, scheduler.queue)?;
-            return world.put(core, blocks, notes);
-        };
-        let least = (0..usize::from(choice.disks)).map(|disk| world.caps(disk).blocks).min().unwrap_or(blocks);
-        if !choice.members.is_empty() {
-            notes.push(format!("{} of each disk are used, all that the smallest has", units::show_blocks(least)));
-        }
-        let geometry = Geometry::within(choice.level, choice.disks, choice.unit, least, world.margins())
-            .map_err(|(what, mend)| BadInput::new(experiment.drive.model.clone(), At::File, what, mend))?;
-        // The array bounds what its disks are given.
-        let cores: Result<Vec<_>, BadInput> = (0..usize::from(choice.disks)).map(|i| core(i, u32::MAX)).collect();
-        let array = Array::new(geometry, choice.plan, rules.clone(), scheduler.queue, cores?);
-        world.put(array, geometry.blocks(), notes)
-    }
 }
 
 /// While there is no request for so long, time is idle: who asks again at once has done so.
@@ -227,7 +311,7 @@ fn wanting(experiment: &Experiment, known: &Knowledge, wanted: Wanted, class: u8
 fn rules(
     experiment: &Experiment,
     known: &Knowledge,
-    world: &impl Abilities,
+    world: &dyn Abilities,
     notes: &mut Vec<String>,
 ) -> Result<Rules, BadInput> {
     let mut rules = experiment.scheduler.rules.clone();

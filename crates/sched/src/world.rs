@@ -172,6 +172,69 @@ impl<P: Predictor> Scheduler for Core<P> {
     }
 }
 
+/// Of whichever type: the loop around it is made once for all.
+impl Scheduler for Box<dyn Scheduler> {
+    fn handle(&mut self, now: Time, input: Input, out: &mut Vec<Action>) {
+        (**self).handle(now, input, out);
+    }
+
+    fn is_plain(&self) -> bool {
+        (**self).is_plain()
+    }
+
+    fn wake_at(&self) -> Option<Time> {
+        (**self).wake_at()
+    }
+
+    fn room(&self) -> u32 {
+        (**self).room()
+    }
+
+    fn count_from(&mut self, from: Time) {
+        (**self).count_from(from);
+    }
+
+    fn tally(&self) -> Option<Tally> {
+        (**self).tally()
+    }
+
+    fn pulse(&self) -> Pulse {
+        (**self).pulse()
+    }
+
+    fn weight(&self) -> f64 {
+        (**self).weight()
+    }
+
+    fn arrival(&self) -> Option<Time> {
+        (**self).arrival()
+    }
+
+    fn floors(&self) -> u64 {
+        (**self).floors()
+    }
+
+    fn time_kept(&self) -> &[Span] {
+        (**self).time_kept()
+    }
+
+    fn fill(&self) -> Option<Fill> {
+        (**self).fill()
+    }
+
+    fn requests_lost(&self) -> u64 {
+        (**self).requests_lost()
+    }
+
+    fn effort(&self) -> (u64, u64) {
+        (**self).effort()
+    }
+
+    fn memory(&self) -> Option<(usize, usize)> {
+        (**self).memory()
+    }
+}
+
 /// Runs a core in a world until nothing more happens.
 pub fn run(core: &mut (impl Scheduler + ?Sized), world: &mut impl World) {
     run_told(core, world, |_| {});

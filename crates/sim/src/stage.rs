@@ -16,11 +16,11 @@ use disk::Sheet;
 use drive::{Drive, Machine};
 use load::Mix;
 use load::experiment::{Experiment, Predictor as Choice};
-use load::schedule::{self, Abilities, Ability, Device, Knowledge};
+use load::schedule::{self, Abilities, Ability, BuiltCore, CoreTaker, Device, Knowledge, Making};
 use sched::plan::Plan;
 use sched::planner::Wish;
-use sched::predict::{Distance, Predictor};
-use sched::{Scheduler, play};
+use sched::predict::Predictor;
+use sched::{Core, Scheduler, play};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -111,7 +111,7 @@ struct Play<'a> {
 
 impl Play<'_> {
     /// Plays it on these drives; of disks unlike one another each has its own sheet.
-    fn on<M: Shadowed>(
+    fn on<M: Staged>(
         self,
         drives: Vec<M>,
         device: Device,
@@ -125,7 +125,7 @@ impl Play<'_> {
         let assumed = known.device.sheet().and_then(|sheet| sheet.unmeasured.assumption());
         let sheet = known.device.sheet().and(known.believed.sheet.as_deref());
         let scene = Scene { experiment, before, sheet, drives, seed, tell, camera };
-        let mut replication = schedule::build(experiment, &known, scene)?;
+        let mut replication = scene.play(&known)?;
         before.tell(&known, &mut replication);
         replication.notes.extend(assumed);
         replication.notes.extend(experiment.notes_of_unheeded());
@@ -137,30 +137,26 @@ impl Play<'_> {
     }
 }
 
-/// A device that may have a shadow to ask what it would do.
-trait Shadowed: Machine {
-    /// The predictor that asks it.
-    type Oracle: Predictor + 'static;
-
-    /// One for a device that is as it was made; nothing where it has none.
-    fn oracle(&self) -> Option<Self::Oracle>;
-}
-
-impl Shadowed for Drive {
-    type Oracle = Oracle;
-
-    fn oracle(&self) -> Option<Oracle> {
-        Some(Oracle::new(self.clone()))
+/// A device, and by which loop it is played.
+trait Staged: Machine + Sized {
+    /// Plays a scene by a core, or an array, of whichever type.
+    fn play(scene: Scene<'_, Self>, making: Making<'_>) -> Result<Replication, BadInput> {
+        scene.play_any(making.with_known()?)
     }
 }
 
-impl Shadowed for Box<dyn Machine> {
-    type Oracle = Distance;
-
-    fn oracle(&self) -> Option<Distance> {
-        None
+impl Staged for Drive {
+    /// What is simulated most is played by a loop made for its core, and by no other: all loops together take half a minute to build.
+    fn play(scene: Scene<'_, Drive>, making: Making<'_>) -> Result<Replication, BadInput> {
+        if making.is_one() && !scene.experiment.has_processes() {
+            return making.with_one(scene);
+        }
+        let built = making.with_perfect(|disk| scene.drives.get(disk).cloned().map(Oracle::new))?;
+        scene.play_any(built)
     }
 }
+
+impl Staged for Box<dyn Machine> {}
 
 /// Everything a replication needs but its core.
 struct Scene<'a, M> {
@@ -175,17 +171,13 @@ struct Scene<'a, M> {
     camera: Option<Camera>,
 }
 
-impl<M: Shadowed> Abilities for Scene<'_, M> {
-    const ABLE: &'static [Ability] = ABLE;
-    type Perfect = M::Oracle;
-    type Output = Replication;
+impl<M: Machine> Abilities for Scene<'_, M> {
+    fn able(&self) -> &'static [Ability] {
+        ABLE
+    }
 
     fn caps(&self, disk: usize) -> Caps {
         self.drives[disk].caps()
-    }
-
-    fn perfect(&self, disk: usize) -> Option<M::Oracle> {
-        self.drives[disk].oracle()
     }
 
     fn pick(&self, sheet: &Sheet, base: Plan, wish: Wish) -> Result<(Plan, String), BadInput> {
@@ -196,9 +188,22 @@ impl<M: Shadowed> Abilities for Scene<'_, M> {
     fn records(&self) -> bool {
         matches!(self.camera, Some(Camera::Ledger(_)))
     }
+}
 
-    fn put(self, core: impl Scheduler + 'static, blocks: u64, notes: Vec<String>) -> Result<Replication, BadInput> {
-        self.ask(core, blocks, notes)
+impl CoreTaker for Scene<'_, Drive> {
+    type Output = Replication;
+
+    fn take_core<P: Predictor + 'static>(self, built: BuiltCore<Core<P>>) -> Result<Replication, BadInput> {
+        let mix = Mix::new(self.experiment, self.seed, built.blocks)?;
+        self.serve(built.core, mix, built.notes)
+    }
+}
+
+impl<M: Staged> Scene<'_, M> {
+    /// Plays it by the core that its experiment asks for.
+    fn play(self, known: &Knowledge) -> Result<Replication, BadInput> {
+        let making = Making::new(self.experiment, known, &self)?;
+        M::play(self, making)
     }
 }
 
@@ -208,15 +213,16 @@ impl<M: Machine> Scene<'_, M> {
         self.camera.as_ref().is_some_and(Camera::is_brief)
     }
 
-    /// Asks what the experiment asks of so many blocks.
-    fn ask(self, core: impl Scheduler, blocks: u64, told: Vec<String>) -> Result<Replication, BadInput> {
+    /// Asks what the experiment asks, of a core of whichever type.
+    fn play_any(self, built: BuiltCore) -> Result<Replication, BadInput> {
+        let BuiltCore { core, blocks, notes } = built;
         if self.experiment.has_processes() {
             let machine = flow::machine(self.experiment, self.seed, blocks)?;
             let system = flow::ProcessSystem::new(self.experiment, machine, self.seed);
-            return self.serve(core, system, told);
+            return self.serve(core, system, notes);
         }
         let mix = Mix::new(self.experiment, self.seed, blocks)?;
-        self.serve(core, mix, told)
+        self.serve(core, mix, notes)
     }
 
     /// Serves a load to the end.

@@ -23,7 +23,7 @@ fn play_told(text: &str, drives: Vec<Made>, tell: Tell) -> Result<Replication, B
         Knowledge { device: Device::Unknown, believed: sched::predict::Knowledge::default(), members: Vec::new() };
     let (before, seed) = (Before::default(), experiment.run.seed);
     let scene = Scene { experiment: &experiment, before: &before, sheet: None, drives, seed, tell, camera: None };
-    schedule::build(&experiment, &known, scene)
+    scene.play(&known)
 }
 
 fn loops(depth: u32, run: &str) -> String {
@@ -130,13 +130,7 @@ fn who_is_never_served_is_given_up_and_said_to_wait() {
     assert!(it.notes.iter().any(|note| note.starts_with("b: some requests still waited")), "{:?}", it.notes);
 }
 
-impl Shadowed for Made {
-    type Oracle = Distance;
-
-    fn oracle(&self) -> Option<Distance> {
-        None
-    }
-}
+impl Staged for Made {}
 
 #[test]
 fn what_only_a_service_heeds_is_said_not_to_be_simulated() {
