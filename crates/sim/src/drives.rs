@@ -9,12 +9,14 @@ mod arm_time;
 mod billed;
 mod ends;
 mod fates;
+mod late;
 mod plain;
 mod shown;
 
 pub(crate) use arm_time::ArmTime;
 use billed::Billing;
 use ends::DriveEnds;
+use late::LateHost;
 
 use crate::arms::Arms;
 use crate::camera::Camera;
@@ -25,6 +27,7 @@ use block::errno::EIO;
 use block::{At, BadInput, Command, DiskId, Ending, Outcome, Place, RequestId, Span, Tag, Time};
 use drive::{Account, Machine};
 use flow::{Picture, PictureScope};
+use load::experiment::HostPlan;
 use load::{Load, Meter, Served};
 use sched::{Action, Health, Input, Scheduler, World};
 use std::cell::Cell;
@@ -193,8 +196,19 @@ pub(crate) struct Drives<'a, M, L: Measured> {
     /// Whether a camera, moves or arms are there: one test on the way of each command.
     watched: bool,
     failed: Option<BadInput>,
+    /// A host that hears late of what happens, if it does.
+    host: Option<Box<LateHost>>,
     /// What the measured time came to, once it is over.
     measures: Option<Measures>,
+}
+
+/// When a drive has something done next, the load something to ask and a disk its fate, and which comes first, of these and the
+/// core's wake.
+struct Events {
+    done: Time,
+    due: Time,
+    fate: Time,
+    next: Time,
 }
 
 /// What is known of the measured time at its end.
@@ -261,6 +275,7 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
             moves: None,
             arms: None,
             failed: None,
+            host: None,
             measures: None,
         };
         match settles {
@@ -306,6 +321,12 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
     pub(crate) fn following(self, moves: Option<Moves>, arms: Option<Arms>) -> Self {
         let watched = self.watched || moves.is_some() || arms.is_some();
         Drives { moves, arms, watched, ..self }
+    }
+
+    /// With a host that is so late.
+    pub(crate) fn hosted(self, plan: Option<HostPlan>, seed: u64) -> Self {
+        let host = plan.map(|plan| Box::new(LateHost::new(plan, seed)));
+        Drives { host, ..self }
     }
 
     /// The measured time is over. Says whether something that arrived in it is to be followed further.
@@ -472,6 +493,21 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         self.over = true;
     }
 
+    /// What can happen next.
+    #[inline(always)]
+    fn next_events(&mut self, wake: Option<Time>, room: u32) -> Events {
+        let done = self.ends.of(self.ends.first());
+        let due = self.load.due();
+        // When no request will come, nobody learns any more.
+        let wake = wake.filter(|_| due.is_some() || self.outstanding > 0 || self.load.scans());
+        let due = due.unwrap_or(Time::NEVER).max(self.now);
+        self.crowded |= room == 0 && due <= done;
+        let due = if room > 0 { due } else { Time::NEVER };
+        let wake = wake.unwrap_or(Time::NEVER).max(self.now);
+        let fate = self.fates.front().map_or(Time::NEVER, |(at, ..)| (*at).max(self.now));
+        Events { done, due, fate, next: done.min(due).min(wake).min(fate) }
+    }
+
     /// What the load has to say, if that concerns the core.
     #[inline(always)]
     fn ask_load(&mut self, now: Time) -> Option<Input> {
@@ -514,7 +550,7 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
 
 impl<M: Machine, L: Measured> World for Drives<'_, M, L> {
     fn is_plain(&self) -> bool {
-        self.fates.is_empty() && self.dead.is_empty() && !self.watched && self.billing.is_none()
+        self.fates.is_empty() && self.dead.is_empty() && !self.watched && self.billing.is_none() && self.host.is_none()
     }
 
     #[inline(always)]
@@ -530,17 +566,11 @@ impl<M: Machine, L: Measured> World for Drives<'_, M, L> {
         if matches!(self.stage, Stage::Following(..)) {
             self.over = self.failed.is_some() || self.is_over();
         }
+        if self.host.is_some() {
+            return self.next_of_late(wake, room);
+        }
         while !(self.over || self.watched && self.has_seen_all()) {
-            let done = self.ends.of(self.ends.first());
-            let due = self.load.due();
-            // When no request will come, nobody learns any more.
-            let wake = wake.filter(|_| due.is_some() || self.outstanding > 0 || self.load.scans());
-            let due = due.unwrap_or(Time::NEVER).max(self.now);
-            self.crowded |= room == 0 && due <= done;
-            let due = if room > 0 { due } else { Time::NEVER };
-            let wake = wake.unwrap_or(Time::NEVER).max(self.now);
-            let fate = self.fates.front().map_or(Time::NEVER, |(at, ..)| (*at).max(self.now));
-            let next = done.min(due).min(wake).min(fate);
+            let Events { done, due, fate, next } = self.next_events(wake, room);
             if next > self.until || next == Time::NEVER {
                 return self.run_out(next);
             }
