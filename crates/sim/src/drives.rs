@@ -8,6 +8,7 @@
 mod arm_time;
 mod billed;
 mod ends;
+mod events;
 mod fates;
 mod late;
 mod plain;
@@ -16,6 +17,7 @@ mod shown;
 pub(crate) use arm_time::ArmTime;
 use billed::Billing;
 use ends::DriveEnds;
+use events::Events;
 use late::LateHost;
 
 use crate::arms::Arms;
@@ -27,7 +29,6 @@ use block::errno::EIO;
 use block::{At, BadInput, Command, DiskId, Ending, Outcome, Place, RequestId, Span, Tag, Time};
 use drive::{Account, Machine};
 use flow::{Picture, PictureScope};
-use load::experiment::HostPlan;
 use load::{Load, Meter, Served};
 use sched::{Action, Health, Input, Scheduler, World};
 use std::cell::Cell;
@@ -202,15 +203,6 @@ pub(crate) struct Drives<'a, M, L: Measured> {
     measures: Option<Measures>,
 }
 
-/// When a drive has something done next, the load something to ask and a disk its fate, and which comes first, of these and the
-/// core's wake.
-struct Events {
-    done: Time,
-    due: Time,
-    fate: Time,
-    next: Time,
-}
-
 /// What is known of the measured time at its end.
 struct Measures {
     accounts: Vec<Account>,
@@ -321,12 +313,6 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
     pub(crate) fn following(self, moves: Option<Moves>, arms: Option<Arms>) -> Self {
         let watched = self.watched || moves.is_some() || arms.is_some();
         Drives { moves, arms, watched, ..self }
-    }
-
-    /// With a host that is so late.
-    pub(crate) fn hosted(self, plan: Option<HostPlan>, seed: u64) -> Self {
-        let host = plan.map(|plan| Box::new(LateHost::new(plan, seed)));
-        Drives { host, ..self }
     }
 
     /// The measured time is over. Says whether something that arrived in it is to be followed further.
@@ -491,21 +477,6 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
     fn stop(&mut self) {
         self.failed = Some(BadInput::new("the run", At::File, "was stopped before its end", "run it again"));
         self.over = true;
-    }
-
-    /// What can happen next.
-    #[inline(always)]
-    fn next_events(&mut self, wake: Option<Time>, room: u32) -> Events {
-        let done = self.ends.of(self.ends.first());
-        let due = self.load.due();
-        // When no request will come, nobody learns any more.
-        let wake = wake.filter(|_| due.is_some() || self.outstanding > 0 || self.load.scans());
-        let due = due.unwrap_or(Time::NEVER).max(self.now);
-        self.crowded |= room == 0 && due <= done;
-        let due = if room > 0 { due } else { Time::NEVER };
-        let wake = wake.unwrap_or(Time::NEVER).max(self.now);
-        let fate = self.fates.front().map_or(Time::NEVER, |(at, ..)| (*at).max(self.now));
-        Events { done, due, fate, next: done.min(due).min(wake).min(fate) }
     }
 
     /// What the load has to say, if that concerns the core.

@@ -240,7 +240,7 @@ impl<M: Machine> Scene<'_, M> {
         let arms = arms.map(|sheet| Arms::new(&sheet.mechanics));
         let told = arms.as_ref().map(Arms::share_belief);
         let world = Drives::new(self.drives, load, stop, self.tell, self.camera).following(moves, arms);
-        let mut world = world.hosted(plan.host, self.seed);
+        let mut world = world.with_host(plan.host, self.seed);
         if self.experiment.scheduler.rules.bills {
             world = world.billing();
         }

@@ -2,7 +2,8 @@
 //!
 //! Drives go on meanwhile; whatever has happened by then it hears of at once, with the time at which it did.
 
-use super::{Drives, Events, Measured};
+use super::events::Events;
+use super::{Drives, Measured};
 use block::{Span, Time};
 use drive::Machine;
 use load::experiment::HostPlan;
@@ -38,6 +39,12 @@ impl LateHost {
 }
 
 impl<M: Machine, L: Measured> Drives<'_, M, L> {
+    /// With a host that is so late.
+    pub(crate) fn with_host(self, plan: Option<HostPlan>, seed: u64) -> Self {
+        let host = plan.map(|plan| Box::new(LateHost::new(plan, seed)));
+        Drives { host, ..self }
+    }
+
     /// The same as [`next`](sched::World::next), where the host is late.
     #[cold]
     pub(super) fn next_of_late(&mut self, wake: Option<Time>, room: u32) -> Option<(Time, Input)> {
