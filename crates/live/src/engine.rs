@@ -4,14 +4,16 @@ use crate::bell::{Caller, mailbox};
 use crate::front::{EngineMessage, Front, ServedVolume, Undone, VolumeReport};
 use crate::log::LogHead;
 use crate::make::{self, Made};
+use crate::priority::{ThreadPriority, ask_for_priority};
 use crate::recorder::RunRecorder;
 use crate::serve::kernel_error;
 use crate::unit::{Faulty, LiveDevice};
 use crate::{Clock, Host, Lateness, LiveWorld};
 use block::{At, BadInput, Caps, Span};
-use load::experiment::{Experiment, ServePlan};
+use load::experiment::{Experiment, Live, ServePlan};
 use nbd::Export;
 use sched::{Scheduler, run_told};
+use std::cell::Cell;
 use std::fs::File;
 use std::io;
 use std::sync::Arc;
@@ -37,6 +39,25 @@ pub(crate) struct Engine {
     device: Option<String>,
     core: Box<dyn Scheduler>,
     world: LiveWorld<Front>,
+    /// Whether what it does too late costs more than the time.
+    timing: Timing,
+}
+
+/// Whether a device's commands have to come in time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Timing {
+    /// A drive is emulated, or requests are served in short commands.
+    Due,
+    /// Each request is one command, or the clock is another: then all processors may be busy with it.
+    Whenever,
+}
+
+impl Timing {
+    fn of(experiment: &Experiment, scale: f64) -> Timing {
+        let emulated = matches!(experiment.drive.live, None | Some(Live::Emulated(_)));
+        let short = experiment.scheduler.rules.plan.is_some();
+        if (emulated || short) && scale == 1.0 { Timing::Due } else { Timing::Whenever }
+    }
 }
 
 /// What others know of an engine.
@@ -92,7 +113,7 @@ impl Engine {
         let world = LiveWorld::new(host, unit, front, timeout);
         let device = experiment.device.clone();
         let face = EngineFace { caller, exports, caps, reaches_drivers, notes };
-        Ok((Engine { title, device, core, world }, face))
+        Ok((Engine { title, device, core, world, timing: Timing::of(experiment, scale) }, face))
     }
 
     /// Serves until it is told to stop and all that was asked is done; where that is wanted, it is recorded in a file. What is done
@@ -102,15 +123,22 @@ impl Engine {
         record: Option<(&LogHead, File)>,
         at_last: impl FnOnce(),
     ) -> Result<ServiceReport, BadInput> {
-        let Engine { title, device, mut core, mut world } = self;
+        let Engine { title, device, mut core, mut world, timing } = self;
+        let priority = match timing {
+            Timing::Due => ask_for_priority(),
+            Timing::Whenever => ThreadPriority::Usual,
+        };
         world.begin(Front::listen);
-        let pulse = world.source.pulse();
+        let (pulse, told_late) = (world.source.pulse(), Cell::new(false));
         let tell = |core: &(dyn Scheduler + 'static)| {
             let now = core.pulse();
-            let (before, now) = (pulse.replace(now).gave_up, now.gave_up);
-            if before != now {
-                let of = device.as_ref().map_or(String::new(), |name| format!("device '{name}': "));
-                eprintln!("{of}{}", if now { GAVE_UP } else { TRIED_AGAIN });
+            let before = pulse.replace(now);
+            let of = || device.as_ref().map_or(String::new(), |name| format!("device '{name}': "));
+            if before.gave_up != now.gave_up {
+                eprintln!("{}{}", of(), if now.gave_up { GAVE_UP } else { TRIED_AGAIN });
+            }
+            if now.host_late > HARMS && !told_late.replace(true) {
+                eprintln!("{}{}", of(), say_late(now.host_late, &priority));
             }
         };
         let recorded = match record {
@@ -136,3 +164,19 @@ impl Engine {
 /// What is said when seeks are no longer timed, and when they are again.
 const GAVE_UP: &str = "too many just-in-time seeks come too late: requests go at once, in short commands";
 const TRIED_AGAIN: &str = "just-in-time seeks are tried again";
+
+/// A host that is later than this is spoken of, once.
+const HARMS: Span = Span(500_000);
+
+/// What is said of a host that is so late.
+fn say_late(late: Span, priority: &ThreadPriority) -> String {
+    let mend = match priority {
+        ThreadPriority::Refused(why) => {
+            format!(
+                "; real-time priority, which would help, was refused ({why}): LimitRTPRIO=1 in a unit, `ulimit -r 1`"
+            )
+        }
+        ThreadPriority::RealTime | ThreadPriority::Usual => String::new(),
+    };
+    format!("this machine is so busy that commands come {:.1} ms late: they are longer while it is{mend}", late.as_ms())
+}

@@ -87,6 +87,40 @@ impl Habit {
     }
 }
 
+/// Whether to watch the clock before something is due. On a quiet machine that is in time; on a busy one it uses up what the kernel
+/// gives a thread, which then has its turn later than one that has slept: there the one and the other are tried, and what is less
+/// late is done.
+#[derive(Clone, Copy, Debug, Default)]
+struct ClockWatch {
+    /// By how much it was late of late, in ns: when it watched, and when it slept.
+    watched: u64,
+    slept: u64,
+    /// How often the other was not tried since.
+    since: u32,
+}
+
+impl ClockWatch {
+    /// Who is less late than this watches.
+    const LATE: u64 = 50_000;
+    /// The other is tried one time in so many.
+    const TRY: u32 = 32;
+    /// A time counts for one of so many.
+    const SHARE: u64 = 32;
+
+    fn watches(&self) -> bool {
+        let better = self.watched <= ClockWatch::LATE || self.watched <= self.slept;
+        let tries = self.watched > ClockWatch::LATE && self.since >= ClockWatch::TRY;
+        better != tries
+    }
+
+    fn note(&mut self, watched: bool, late: Duration) {
+        let late = (late.as_nanos() as u64).min(1 << 32);
+        let mean = if watched { &mut self.watched } else { &mut self.slept };
+        *mean = *mean - *mean / ClockWatch::SHARE + late / ClockWatch::SHARE;
+        self.since = if self.since >= ClockWatch::TRY { 0 } else { self.since + 1 };
+    }
+}
+
 /// That of this machine.
 pub struct Host {
     clock: Clock,
@@ -96,6 +130,7 @@ pub struct Host {
     /// Whether io_uring does what is asked.
     uring: bool,
     habit: Habit,
+    watch: ClockWatch,
 }
 
 impl Host {
@@ -117,7 +152,7 @@ impl Host {
                 }
             },
         };
-        Ok(Host { clock, ring, lacking, uring, habit: Habit::default() })
+        Ok(Host { clock, ring, lacking, uring, habit: Habit::default(), watch: ClockWatch::default() })
     }
 
     /// What a user must know.
@@ -174,12 +209,20 @@ impl Kernel for Host {
     fn sleep(&mut self, until: Option<Time>) -> io::Result<()> {
         let Some(until) = until else { return self.wait(None) };
         let left = |clock: &Clock| clock.real(until.since(clock.now()));
-        match left(&self.clock) {
-            long if long > WATCH => self.wait(Some(long - WATCH))?,
+        let watches = self.watch.watches();
+        let watch = if watches { WATCH } else { Duration::ZERO };
+        let begun = left(&self.clock);
+        match begun {
+            long if long > watch => self.wait(Some(long - watch))?,
             _ => self.ring.submit()?,
         }
-        while !self.ring.has_come() && self.clock.now() < until && left(&self.clock) <= WATCH {
+        while !self.ring.has_come() && self.clock.now() < until && left(&self.clock) <= watch {
             std::hint::spin_loop();
+        }
+        // What was over when it came here, and what was not waited for, says nothing.
+        let now = self.clock.now();
+        if begun > Duration::ZERO && now >= until {
+            self.watch.note(watches, self.clock.real(now.since(until)));
         }
         Ok(())
     }
@@ -197,6 +240,32 @@ impl Kernel for Host {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_clock_is_watched_unless_that_makes_it_late() {
+        let mut watch = ClockWatch::default();
+        let (quick, slow) = (Duration::from_micros(40), Duration::from_millis(1));
+        for _ in 0..1000 {
+            assert!(watch.watches(), "{watch:?}");
+            watch.note(true, quick);
+        }
+        let run = |watch: &mut ClockWatch, watching, sleeping| {
+            let mut watched = 0;
+            for _ in 0..1000 {
+                let now = watch.watches();
+                watched += u32::from(now);
+                watch.note(now, if now { watching } else { sleeping });
+            }
+            watched
+        };
+        let watched = run(&mut watch, slow, quick);
+        assert!((20..200).contains(&watched), "{watched} of 1000 where sleeping is less late");
+        let watched = run(&mut watch, slow, 2 * slow);
+        assert!(watched > 500, "{watched} of 1000 where that is more late");
+        let watched = run(&mut watch, Duration::ZERO, quick);
+        assert!(watched > 900, "{watched} of 1000 on a quiet machine");
+        assert!(watch.watches());
+    }
 
     #[test]
     fn it_is_watched_while_that_helps_and_ever_less_while_it_does_not() {

@@ -34,6 +34,7 @@ pub mod make;
 pub mod memory;
 pub mod metrics;
 mod mixed;
+mod priority;
 mod recorder;
 mod remote;
 mod ring;

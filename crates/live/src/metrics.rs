@@ -225,7 +225,7 @@ pub(crate) fn metrics_json(all: &[DeviceMetrics]) -> Option<Value> {
 /// What is told of a device as a whole.
 type OfDevice = fn(&ServiceMetrics) -> f64;
 
-const OF_DEVICE: [(Family, OfDevice); 9] = [
+const OF_DEVICE: [(Family, OfDevice); 10] = [
     (Family("halfturn_scheduler_requests", "gauge", "Requests that the scheduler has."), |counted| {
         f64::from(counted.pulse.waiting)
     }),
@@ -245,6 +245,14 @@ const OF_DEVICE: [(Family, OfDevice); 9] = [
             "1 while so many were late that requests go at once, in short commands.",
         ),
         |counted| f64::from(u8::from(counted.pulse.gave_up)),
+    ),
+    (
+        Family(
+            "halfturn_host_late_seconds",
+            "gauge",
+            "By how much the host is mostly late, so that short commands are longer; 0 where that does no harm.",
+        ),
+        |counted| counted.pulse.host_late.as_secs(),
     ),
     (
         Family("halfturn_learned_turn_seconds", "gauge", "With policy auto: one revolution; 0 while none is known."),
@@ -269,7 +277,7 @@ const OF_DEVICE: [(Family, OfDevice); 9] = [
 ];
 
 /// Whether a device answers is told of one that does not, too. It stands behind as many families as these.
-const BEFORE_UP: usize = 5;
+const BEFORE_UP: usize = 6;
 const UP: Family = Family("halfturn_device_up", "gauge", "Whether the device answers; 0 while it hangs.");
 
 /// In the text exposition format: a device's lines name it, where a service has several.

@@ -11,7 +11,7 @@ use crate::experiment::{Before, Believed, Experiment, Predictor, Scheduler};
 use block::{At, BLOCK_BYTES, BadInput, Caps, Span, units};
 use disk::Sheet;
 use sched::array::{Array, Geometry, Level};
-use sched::plan::{LastFua, Plan, Preemption, Rules, WriteChunk, chunk_for};
+use sched::plan::{LastFua, LatePlan, Plan, Preemption, Rules, WriteChunk, chunk_for};
 use sched::planner::Wish;
 use sched::policy::{Beside, Chosen, Learn, Needs};
 use sched::predict::{self, Recipe, Taker, Tells};
@@ -325,6 +325,7 @@ fn rules(
         (Some(plan), None, sheet) if plan.chunk == 0 => {
             let unit = experiment.array.as_ref().map(|array| array.unit);
             plan.chunk = sheet.map_or(CHUNK, |sheet| chunk(sheet, unit));
+            plan.late = unit.is_none().then(|| sheet.map_or(LatePlan::USUAL, LatePlan::of));
             let between = sheet.is_some_and(|sheet| {
                 sheet.cache.write_buffer > 0 && sheet.cache.drain == disk::Drain::Soonest && unit.is_none()
             });

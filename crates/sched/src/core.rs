@@ -126,7 +126,7 @@ impl<P: Predictor> Core<P> {
     #[inline(always)]
     pub fn handle(&mut self, now: Time, input: Input, out: &mut Vec<Action>) {
         if !self.timeless {
-            self.pass(now);
+            self.pass(now, &input);
         }
         match input {
             Input::Done(_, tag, happened, outcome) => self.finish_command::<false>(tag, happened, outcome, out),
@@ -180,9 +180,14 @@ impl<P: Predictor> Core<P> {
 
     /// Lets time pass until now in the parts that measure it.
     #[inline(never)]
-    fn pass(&mut self, now: Time) {
+    fn pass(&mut self, now: Time, input: &Input) {
         self.board.queue.now = now;
         if let Some(preemptible) = &mut self.preemptible {
+            match *input {
+                Input::Done(_, _, happened, _) => preemptible.short.tardiness.add(now.since(happened)),
+                Input::Wake => preemptible.short.note_wake(now),
+                _ => {}
+            }
             let rested = preemptible.short.pass(now);
             self.board.bill_rest(rested);
         }
@@ -243,7 +248,8 @@ impl<P: Predictor> Core<P> {
         let pulse = Pulse { waiting: self.board.jobs.len(), grasp: self.board.belief.grasp(), ..Pulse::default() };
         let Some(short) = self.short() else { return pulse };
         let Tally { preemptions, jit_seeks, late, .. } = short.tally;
-        Pulse { preemptions, jit_seeks, late, gave_up: !short.punctuality.holds(), ..pulse }
+        let (gave_up, host_late) = (!short.punctuality.holds(), short.tardiness.usual());
+        Pulse { preemptions, jit_seeks, late, gave_up, host_late, ..pulse }
     }
 
     /// From now on a class may have this of the arm's time, where that is shared out.

@@ -38,6 +38,7 @@ mod short;
 mod slab;
 mod sorted;
 mod tally;
+mod tardy;
 mod turns;
 pub mod value;
 mod wanted;

@@ -16,6 +16,8 @@ use disk::Sheet;
 pub struct Plan {
     /// Most blocks of a command.
     pub chunk: u32,
+    /// How it is longer while the host is late, so that the device goes on meanwhile; nothing: it never is.
+    pub late: Option<LatePlan>,
     /// Whether the seek is put off until just in time: the slack before it can be used or given up.
     pub jit: bool,
     /// How much sooner than need be the arm should arrive: what a prediction may be off. Nothing: as much as the
@@ -40,6 +42,27 @@ pub struct Plan {
     /// Whether the last command of a write completes on the medium (force unit access), so that none waits later for
     /// the drive to write back.
     pub last_fua: LastFua,
+}
+
+/// What commands that are longer while the host is late depend on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LatePlan {
+    /// What the bus takes for a block.
+    pub bus: Span,
+    /// The most blocks of one: where the drive reads on no further than this, longer ones gain nothing.
+    pub most: u32,
+}
+
+impl LatePlan {
+    /// Where nothing is known of the device: commands of up to 2 MiB, and a bus of 550 MB/s.
+    pub const USUAL: LatePlan = LatePlan { bus: Span(931), most: 4096 };
+
+    /// For a drive.
+    #[must_use]
+    pub fn of(sheet: &Sheet) -> LatePlan {
+        let bus = sheet.bus.mb_s.map_or(Span::ZERO, |rate| Span((BLOCK_BYTES as f64 * 1e3 / rate) as u64));
+        LatePlan { bus, most: sheet.cache.segment }
+    }
 }
 
 /// Where the last command of a write completes that need not be on the medium.
@@ -135,6 +158,7 @@ impl Plan {
     /// four chunks of free prefetching, over a millisecond before the seek.
     pub const VIRTUAL_IO_2002: Plan = Plan {
         chunk: 50,
+        late: None,
         jit: true,
         offset: Some(Span(1_500_000)),
         short: Short::NextRevolution,

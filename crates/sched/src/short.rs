@@ -17,6 +17,7 @@ use crate::plan::{LastFua, Plan, PreemptAt, Preemption, Short, Split};
 use crate::predict::Predictor;
 use crate::punctual::{Arrival, Punctuality};
 use crate::tally::Tally;
+use crate::tardy::Tardiness;
 use crate::{Job, JobId};
 use block::{Extent, Lbn, Op, Place, Span, Time, Verb};
 
@@ -86,6 +87,7 @@ pub(crate) struct ShortCommands {
     /// Of one just issued: when the arm was believed to be there.
     pub(crate) arrival: Option<Time>,
     pub(crate) punctuality: Punctuality,
+    pub(crate) tardiness: Tardiness,
     /// Since when a seek has been awaited with no command in flight.
     resting: Option<Time>,
     /// When the seek awaited is due.
@@ -117,6 +119,7 @@ impl ShortCommands {
             expected: None,
             arrival: None,
             punctuality: Punctuality::default(),
+            tardiness: Tardiness::default(),
             resting: None,
             wake: None,
             frames: Frames::default(),
@@ -135,6 +138,13 @@ impl ShortCommands {
         let since = self.resting.take()?;
         self.tally.slack += now.since(since.max(self.from));
         self.target.map(|target| (target.id, now.since(since)))
+    }
+
+    /// It was woken; where a seek was due, as late as that.
+    pub(crate) fn note_wake(&mut self, now: Time) {
+        if let Some(due) = self.wake.filter(|due| *due <= now) {
+            self.tardiness.add(now.since(due));
+        }
     }
 
     /// The job whose blocks come.
@@ -365,7 +375,8 @@ impl ShortCommands {
     /// comes round, at `hit` where that is settled.
     fn plan_seek<P: Predictor>(&self, board: &Board<P>, now: Time, job: &Job<P::Spot>, hit: Option<Time>) -> Due {
         let plan = &self.plan;
-        let offset = plan.offset.unwrap_or_else(|| board.belief.early());
+        let late = self.tardiness.usual();
+        let offset = plan.offset.unwrap_or_else(|| board.belief.early() + late);
         let at_once = Due { seek: now, hit: None, parts: 1, arrives: now, moved: false };
         // The arm goes nowhere for what is only given up.
         if matches!(job.op, Op::Discard(_)) {
@@ -395,7 +406,8 @@ impl ShortCommands {
             let seek = Time(hit.0.saturating_sub(before.0));
             return Due { seek, hit: Some(hit), parts, arrives: seek + way.travel + extra, moved: false };
         }
-        if !plan.jit || !self.punctuality.holds() || (urgent && self.filler.is_none()) {
+        let at_once_if_urgent = self.filler.is_none() || late > Span::ZERO;
+        if !plan.jit || !self.punctuality.holds() || (urgent && at_once_if_urgent) {
             return Due { parts, ..at_once };
         }
         let turn = way.turn.0.max(1);
@@ -473,7 +485,7 @@ impl ShortCommands {
             Some(Filler::Job(id)) => {
                 let Some(job) = board.jobs.get(id).copied() else { return false };
                 let rest = job.rest();
-                let most = rest.blocks.min(plan.chunk);
+                let most = rest.blocks.min(self.chunk(board, job.spot));
                 let takes = |blocks: u32| board.belief.follow_on(now, Extent { blocks, ..rest });
                 let whole = takes(most);
                 // The last one is as long as there is time for.

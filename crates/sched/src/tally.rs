@@ -106,6 +106,8 @@ pub struct Pulse {
     pub late: u64,
     /// Whether so many were late that at present none is put off.
     pub gave_up: bool,
+    /// By how much the host is mostly late, and commands are longer therefore; zero where that does no harm.
+    pub host_late: Span,
     /// What was learned of the device, where it is learned in use.
     pub grasp: Option<Grasp>,
 }

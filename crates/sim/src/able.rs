@@ -11,4 +11,5 @@ pub const ABLE: &[Ability] = &[
     Ability::Profiling,
     Ability::Angles,
     Ability::Probing,
+    Ability::LateHost,
 ];

@@ -8,13 +8,17 @@
 mod arm_time;
 mod billed;
 mod ends;
+mod events;
 mod fates;
+mod late;
 mod plain;
 mod shown;
 
 pub(crate) use arm_time::ArmTime;
 use billed::Billing;
 use ends::DriveEnds;
+use events::Events;
+use late::LateHost;
 
 use crate::arms::Arms;
 use crate::camera::Camera;
@@ -193,6 +197,8 @@ pub(crate) struct Drives<'a, M, L: Measured> {
     /// Whether a camera, moves or arms are there: one test on the way of each command.
     watched: bool,
     failed: Option<BadInput>,
+    /// A host that hears late of what happens, if it does.
+    host: Option<Box<LateHost>>,
     /// What the measured time came to, once it is over.
     measures: Option<Measures>,
 }
@@ -261,6 +267,7 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
             moves: None,
             arms: None,
             failed: None,
+            host: None,
             measures: None,
         };
         match settles {
@@ -514,7 +521,7 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
 
 impl<M: Machine, L: Measured> World for Drives<'_, M, L> {
     fn is_plain(&self) -> bool {
-        self.fates.is_empty() && self.dead.is_empty() && !self.watched && self.billing.is_none()
+        self.fates.is_empty() && self.dead.is_empty() && !self.watched && self.billing.is_none() && self.host.is_none()
     }
 
     #[inline(always)]
@@ -530,17 +537,11 @@ impl<M: Machine, L: Measured> World for Drives<'_, M, L> {
         if matches!(self.stage, Stage::Following(..)) {
             self.over = self.failed.is_some() || self.is_over();
         }
+        if self.host.is_some() {
+            return self.next_of_late(wake, room);
+        }
         while !(self.over || self.watched && self.has_seen_all()) {
-            let done = self.ends.of(self.ends.first());
-            let due = self.load.due();
-            // When no request will come, nobody learns any more.
-            let wake = wake.filter(|_| due.is_some() || self.outstanding > 0 || self.load.scans());
-            let due = due.unwrap_or(Time::NEVER).max(self.now);
-            self.crowded |= room == 0 && due <= done;
-            let due = if room > 0 { due } else { Time::NEVER };
-            let wake = wake.unwrap_or(Time::NEVER).max(self.now);
-            let fate = self.fates.front().map_or(Time::NEVER, |(at, ..)| (*at).max(self.now));
-            let next = done.min(due).min(wake).min(fate);
+            let Events { done, due, fate, next } = self.next_events(wake, room);
             if next > self.until || next == Time::NEVER {
                 return self.run_out(next);
             }

@@ -245,7 +245,8 @@ impl<M: Machine> Scene<'_, M> {
         let arms = self.sheet.filter(|_| timed && self.drives.len() == 1 && !self.is_brief());
         let arms = arms.map(|sheet| Arms::new(&sheet.mechanics));
         let told = arms.as_ref().map(Arms::share_belief);
-        let mut world = Drives::new(self.drives, load, stop, self.tell, self.camera).following(moves, arms);
+        let world = Drives::new(self.drives, load, stop, self.tell, self.camera).following(moves, arms);
+        let mut world = world.with_host(plan.host, self.seed);
         if self.experiment.scheduler.rules.bills {
             world = world.billing();
         }

@@ -78,6 +78,7 @@ fn try_plan(experiment: &Experiment, plan: Option<Plan>, blocks: u32, measure: M
         settles: false,
         replications: 1,
         seed: experiment.run.seed,
+        host: experiment.run.host,
     };
     let meter = measure(&trial)?;
     Ok(Tried { expected_ms: meter.expected_wait_ms(), mb_s: meter.throughput_mb_s() })

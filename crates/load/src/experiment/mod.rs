@@ -40,7 +40,7 @@ pub use client::{ClientMatch, ClientRule};
 pub use device::ServicePlan;
 pub use drive::{DriveChoice, Held, Live};
 pub use fault::{FaultKind, FaultOnset, FaultPlace, FaultPlan, MOST_SLOW};
-pub use run::RunPlan;
+pub use run::{HostPlan, RunPlan};
 pub use sched::predict::Choice as Predictor;
 pub use sched::predict::mimic::Before;
 pub use scheduler::{Believed, Scheduler};

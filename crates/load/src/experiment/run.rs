@@ -20,6 +20,20 @@ config::keys! {
     REPLICATIONS: u32 = within("replications", 1, 1000).usually("1");
     /// The number that all random numbers come from. The same seed gives the same results.
     SEED: u64 = whole("seed", 0, u64::MAX).usually("1");
+    /// With `simulate`: how late the host hears of what happens, and does what was due. It sleeps until a request comes, a command
+    /// completes or a seek is due, and wakes up by so much later.
+    HOST_LATE_BY: Span = span("host_late_by").usually("0ms");
+    /// The share of the times it wakes up at which it is as late as that.
+    HOST_LATE_SHARE: f64 = share("host_late_share").usually("1");
+}
+
+/// A host that is late.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HostPlan {
+    /// By how much.
+    pub late_by: Span,
+    /// At which share of the times it wakes up.
+    pub late_share: f64,
 }
 
 /// When a run ends, and how often it is done.
@@ -37,6 +51,8 @@ pub struct RunPlan {
     pub replications: u32,
     /// What every draw comes from.
     pub seed: u64,
+    /// How late the host is, where it is.
+    pub host: Option<HostPlan>,
 }
 
 impl RunPlan {
@@ -64,6 +80,7 @@ pub(super) fn read(root: &Section, workloads: &[Workload]) -> Result<RunPlan, Ba
 
 fn plan(section: &Section) -> Result<RunPlan, BadInput> {
     let warmup = section.get(&WARMUP)?;
+    let host = HostPlan { late_by: section.value(&HOST_LATE_BY)?, late_share: section.value(&HOST_LATE_SHARE)? };
     let plan = RunPlan {
         duration: section.get(&DURATION)?,
         requests: section.get(&REQUESTS)?,
@@ -71,6 +88,7 @@ fn plan(section: &Section) -> Result<RunPlan, BadInput> {
         settles: warmup.is_none(),
         replications: section.value(&REPLICATIONS)?,
         seed: section.value(&SEED)?,
+        host: (host.late_by > Span::ZERO && host.late_share > 0.0).then_some(host),
     };
     match (plan.duration, plan.requests) {
         (Some(Span::ZERO), _) => {

@@ -220,6 +220,7 @@ fn plan(section: Option<&Section>) -> Result<(Option<Plan>, Option<Wish>), BadIn
     };
     let plan = Plan {
         chunk: chunk(section, &CHUNK)?.unwrap_or(preset.chunk),
+        late: preset.late,
         write_chunk: chunk(section, &WRITE_CHUNK)?.map_or(preset.write_chunk, WriteChunk::Blocks),
         jit: section.get(&JIT)?.unwrap_or(preset.jit),
         offset: section.get(&OFFSET)?.unwrap_or(preset.offset),

@@ -54,6 +54,7 @@ fn run_of_the_example() -> RunPlan {
         settles: false,
         replications: 5,
         seed: 1,
+        host: None,
     }
 }
 

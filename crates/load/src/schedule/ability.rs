@@ -21,13 +21,15 @@ pub enum Ability {
     Angles,
     /// Probe another drive of the same make for the times of distances.
     Probing,
+    /// Have a host that is as late as the file says.
+    LateHost,
 }
 
 /// An ability, whether an experiment needs it, and how a world without it refuses.
 type AbilityRow = (Ability, fn(&Experiment) -> bool, &'static str, &'static str);
 
 /// All of them, in the order in which they are asked about.
-const ROWS: [AbilityRow; 8] = [
+const ROWS: [AbilityRow; 9] = [
     (
         Ability::OwnTiming,
         |it| it.drive.model.is_empty(),
@@ -70,6 +72,12 @@ const ROWS: [AbilityRow; 8] = [
         |it| it.scheduler.predictor == Some(Predictor::Mimic) && matches!(it.scheduler.mimic.before, Before::Probed(_)),
         "a drive that serves is not probed before",
         "learn it with `halfturn profile --mimic -o FILE`, and give that file as `table` in [scheduler.mimic]",
+    ),
+    (
+        Ability::LateHost,
+        |it| it.run.host.is_some(),
+        "how late a host is can be said in simulation only",
+        "take `host_late_by` out of [run]: this host is as late as it is",
     ),
 ];
 

@@ -6,7 +6,7 @@ use crate::backlog::InTurn;
 use crate::board::Board;
 use crate::plan::WriteChunk;
 use crate::predict::Predictor;
-use block::{Op, Time};
+use block::{Op, Span, Time};
 
 /// A write that goes on behind the one before is cut into such parts of a revolution.
 const STREAM: u64 = 16;
@@ -14,13 +14,33 @@ const STREAM: u64 = 16;
 const LEFT_FOR_WAY: u64 = 8;
 /// Blocks of a page: parts are cut where pages end.
 const PAGE: u32 = 8;
+/// What the medium takes for a block where nothing is known of it, at 250 MB/s.
+const MEDIUM: Span = Span(2_048);
+/// However fast the bus is not, so much of what the medium takes is thought to be there for the host.
+const LEAST_SHARE: u64 = 10;
+/// Of what a host is late, what heads and tracks take beside that.
+const BESIDE: u64 = 8;
 
 impl ShortCommands {
+    /// The most blocks of a command that reads: more while the host is late, so that it comes to the next one in time.
+    pub(super) fn chunk<P: Predictor>(&self, board: &Board<P>, spot: P::Spot) -> u32 {
+        let late = self.tardiness.usual();
+        let Some(rule) = self.plan.late.filter(|_| late > Span::ZERO) else { return self.plan.chunk };
+        // What the medium takes for a block and the bus does not is there for the host.
+        let medium = match board.belief.turn() {
+            Span(u64::MAX) => MEDIUM,
+            turn => Span(turn.0 / board.belief.track_blocks(spot).max(1)),
+        };
+        let each = medium.less(rule.bus).0.max(medium.0 / LEAST_SHARE).max(1);
+        let longer = u64::from(self.plan.chunk) + (late.0 + late.0 / BESIDE) / each;
+        longer.min(u64::from(self.plan.chunk.max(rule.most))) as u32
+    }
+
     /// The most blocks of a command of a request.
     pub(super) fn most<P: Predictor>(&self, board: &Board<P>, job: &Job<P::Spot>) -> u32 {
         let blocks = match self.plan.write_chunk {
-            _ if !job.op.writes() => self.plan.chunk,
-            WriteChunk::AsRead => self.plan.chunk,
+            _ if !job.op.writes() => self.chunk(board, job.spot),
+            WriteChunk::AsRead => self.chunk(board, job.spot),
             WriteChunk::Blocks(blocks) => blocks,
             // A drive that chooses among parts of a write is as likely to begin with the last of them as with the first, and pays
             // for the way to each; parts of one length are the fewest that a reader gains by. Where the first goes on behind what
@@ -30,7 +50,7 @@ impl ShortCommands {
                 let goes_on = self.writes[usize::from(job.qos.class)] == job.at.start;
                 let most = if goes_on { turn / STREAM } else { turn - turn / LEFT_FOR_WAY };
                 let parts = u64::from(job.at.blocks).div_ceil(most.max(1)).max(1) as u32;
-                job.at.blocks.div_ceil(parts).next_multiple_of(PAGE).max(self.plan.chunk)
+                job.at.blocks.div_ceil(parts).next_multiple_of(PAGE).max(self.chunk(board, job.spot))
             }
         };
         blocks.max(1)

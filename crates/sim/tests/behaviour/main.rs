@@ -17,6 +17,7 @@ mod filmed;
 mod free;
 mod idle;
 mod in_use;
+mod late_host;
 mod learning;
 mod lookahead;
 mod marks;
