@@ -171,6 +171,20 @@ fn whole_drives_are_read_beside_readers_who_hardly_notice() {
 }
 
 #[test]
+fn a_scan_beside_four_readers_reads_40_mb_s_until_a_twentieth_is_left() {
+    let folder = Folder::new("scans-small");
+    let file = shrink_nl20(&folder, 1200);
+    let bytes = disk::catalogue::find(&file).expect("it was just written").sheet.mechanics.layout.blocks() * 512;
+    let reader = "[[workload]]\nname = \"reader\"\nkind = \"closed\"\ndepth = 4\nsize = \"4KiB\"";
+    let [with, without] = [true, false].map(|scans| play(&file, "policy = \"satf\"", reader, scans, 420));
+    let took = until(&with, 0.95).expect("it comes so far").as_secs();
+    let (rate, [slower, _]) = (0.95 * bytes as f64 / 1e6 / took, response(&with));
+    println!("{rate:.2} MB/s, the reader's mean {:.4} of without", slower / response(&without)[0]);
+    assert!(rate >= 40.0, "{rate:.2} MB/s");
+    assert!(slower <= 1.01 * response(&without)[0], "{slower:.3} ms");
+}
+
+#[test]
 #[ignore = "half a minute"]
 fn a_floor_of_15_hundredths_keeps_a_scrub_going_on_each_drive() {
     let mut missed = Vec::new();

@@ -51,10 +51,10 @@ impl Profile {
         (by.since(after).0 / sector.0.max(1)).saturating_sub(1) << drive.layout.sector_shift()
     }
 
-    /// How much sooner than need be the arm arrives after a move: a little more than what is rarely too late, as nobody gains by
-    /// the move but who must not be noticed.
+    /// How much sooner than need be the arm arrives after a move: what is rarely too late. A late arrival costs one in so few requests
+    /// a revolution that nobody is the wiser, and more than that would be taken from each find.
     fn moving(&self) -> Span {
-        self.early() + Span(self.turn().0 / 64)
+        self.early()
     }
 
     /// A transfer under a head that is there at a time, and by how much it comes back later.
