@@ -172,7 +172,8 @@ impl<P: Predictor> Array<P> {
                 | Action::Complete(_)
                 | Action::Mend(..)
                 | Action::Record { .. }
-                | Action::Forget(_) => {
+                | Action::Forget(_)
+                | Action::Log(_) => {
                     debug_assert!(false, "one disk is no array");
                 }
                 Action::Finish(child, ending) => self.child_ended(child.0, ending, out),
