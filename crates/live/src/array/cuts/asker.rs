@@ -116,8 +116,8 @@ impl Asker {
 }
 
 impl RequestSource for Asker {
-    fn due(&self, _: u32) -> Option<Time> {
-        let asks = (self.may_ask() && self.asked.iter().any(Option::is_none)).then_some(self.next);
+    fn due(&self, room: u32) -> Option<Time> {
+        let asks = (room > 0 && self.may_ask() && self.asked.iter().any(Option::is_none)).then_some(self.next);
         asks.into_iter().chain(self.orders.iter().map(|(_, at)| *at)).min()
     }
 

@@ -59,8 +59,11 @@ impl Scene {
 
     /// When the log fails that is had from now on.
     pub(super) fn log_fails(&self, outside: &Outside, life: usize) -> Time {
-        let fails = self.log == LogFate::Fails && life == 0;
-        if fails { outside.power.borrow().now + Span(1 + outside.below(3000)) } else { Time::NEVER }
+        if self.log != LogFate::Fails || life > 0 {
+            return Time::NEVER;
+        }
+        let now = outside.power.borrow().now;
+        now + Span(1 + outside.below(3000))
     }
 
     /// What is on the log, where something is that is needed: by block of the array.
