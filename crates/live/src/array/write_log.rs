@@ -262,7 +262,7 @@ impl WriteLog {
 
     /// Below this number all writes are on the log; of one that was given up, all are on the disks. What is on the disks alone, and not on a
     /// log that is still needed, may be undone by what is there of before: nobody is told of it.
-    pub(crate) fn kept(&self) -> u64 {
+    pub(crate) fn first_unkept(&self) -> u64 {
         self.kept
     }
 
@@ -411,7 +411,7 @@ impl WriteLog {
     }
 
     /// Since when a batch is under way.
-    pub(crate) fn begun(&self) -> Option<Time> {
+    pub(crate) fn busy_since(&self) -> Option<Time> {
         self.flying.as_ref().map(|flying| flying.begun)
     }
 

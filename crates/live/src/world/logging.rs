@@ -113,7 +113,7 @@ impl<S: RequestSource, K: Kernel> LiveWorld<S, K> {
     pub(super) fn hear_log(&mut self, now: Time) {
         let Some(log) = (if self.logging.on { self.unit.write_log() } else { None }) else { return };
         log.go_on(now, &mut self.kernel);
-        let (kept, is_lost) = (log.kept(), log.is_lost());
+        let (kept, is_lost) = (log.first_unkept(), log.is_lost());
         if log.take_failure() {
             eprintln!("the log {} is given up as soon as all of it is on the disks", log.path());
             self.news.push_back(Input::Log(LogNews::Failed));
@@ -131,7 +131,7 @@ impl<S: RequestSource, K: Kernel> LiveWorld<S, K> {
     /// When nobody waits any longer for the log.
     pub(super) fn log_hangs_at(&mut self) -> Option<Time> {
         let patience = self.patience;
-        self.write_log()?.begun().map(|begun| begun + patience)
+        self.write_log()?.busy_since().map(|begun| begun + patience)
     }
 
     /// Nobody waits for it any longer.

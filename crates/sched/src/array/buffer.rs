@@ -3,7 +3,7 @@
 
 use super::children::offset;
 use super::claims::Claims;
-use super::logged::{LogState, LoggedWrites, logged_blocks};
+use super::logged::{InFrame, LogState, LoggedWrites, logged_blocks};
 use super::{Array, ArrayPlan, Task};
 use crate::JobId;
 use crate::event::{Action, LogOrder};
@@ -185,7 +185,7 @@ impl<P: Predictor> Array<P> {
         }
         out.push(Action::Copy { from: Place::Request(request, 0), to, blocks });
         let log = self.buffer.as_mut().and_then(|buffer| buffer.log.as_mut());
-        out.push(match log.map(|log| log.add(frame, blocks, true)) {
+        out.push(match log.map(|log| log.add(frame, blocks, InFrame::Alone)) {
             Some(number) => Action::Log(LogOrder::Write { number, request, at, place: to }),
             None => Action::Finish(request, Ending::Finished),
         });
@@ -245,7 +245,7 @@ impl<P: Predictor> Array<P> {
         if writes && buffer.log.is_some() && !(buffer.waiting.is_empty() && buffer.take_room(self.now, at.blocks)) {
             return false;
         }
-        let number = buffer.log.as_mut().filter(|_| writes).map(|log| log.add(frame, at.blocks, false));
+        let number = buffer.log.as_mut().filter(|_| writes).map(|log| log.add(frame, at.blocks, InFrame::WithOthers));
         let here = offset(base, (at.start.0 - held.start.0) as u32);
         let there = Place::Request(request, 0);
         let (from, to) = if writes { (there, here) } else { (here, there) };

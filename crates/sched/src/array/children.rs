@@ -292,6 +292,16 @@ impl<P: Predictor> Array<P> {
         self.geometry.copies_of(piece.row, piece.column).all(|disk| !self.standings.holds(disk, child.at))
     }
 
+    /// A disk is of no use any more: what waits for it is had another way.
+    pub(super) fn fail(&mut self, disk: DiskId, out: &mut Vec<Action>) {
+        if !self.standings.fail(disk) {
+            return;
+        }
+        self.leave(disk, out);
+        let children = self.children.iter().filter(|(_, child)| child.disk == disk);
+        self.posts.extend(children.map(|(id, child)| Post::Amend(id, child.number, Change::Cancel)));
+    }
+
     /// What a read did not bring is had another way.
     fn read_again(&mut self, child: &ChildRequest, job: &Job<Task>, out: &mut Vec<Action>) {
         let Some(mut piece) = self.geometry.piece_on(child.disk, child.at) else { return };

@@ -46,6 +46,14 @@ struct LoggedWrite {
     before: Option<u64>,
 }
 
+/// What is in a frame with a write.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum InFrame {
+    Alone,
+    /// Writes that it writes over, in part or wholly.
+    WithOthers,
+}
+
 /// What of a log is needed.
 #[derive(Debug)]
 pub(super) struct LoggedWrites {
@@ -78,14 +86,14 @@ impl LoggedWrites {
         }
     }
 
-    /// A write is in the log for a frame, besides what is there for it already or alone: its number.
-    pub(super) fn add(&mut self, frame: u32, blocks: u32, alone: bool) -> u64 {
+    /// A write is in the log for a frame: its number.
+    pub(super) fn add(&mut self, frame: u32, blocks: u32, there: InFrame) -> u64 {
         let number = self.first + self.writes.len() as u64;
         let frame = frame as usize;
         if self.newest.len() <= frame {
             self.newest.resize(frame + 1, 0);
         }
-        let before = (!alone).then_some(self.newest[frame]);
+        let before = (there == InFrame::WithOthers).then_some(self.newest[frame]);
         self.newest[frame] = number;
         self.writes.push_back(LoggedWrite { blocks: logged_blocks(blocks), settled: false, before });
         number
@@ -197,17 +205,18 @@ impl<P: Predictor> Array<P> {
 
 #[cfg(test)]
 mod tests {
+    use super::InFrame::{Alone, WithOthers};
     use super::*;
 
     #[test]
     fn a_log_has_room_again_from_the_oldest_write_on() {
         let mut log = LoggedWrites::new(9);
         assert_eq!([logged_blocks(1), logged_blocks(8), logged_blocks(9)], [16, 16, 24]);
-        let numbers = [log.add(0, 1, true), log.add(1, 9, true), log.add(0, 2, false), log.add(2, 1, true)];
+        let numbers = [log.add(0, 1, Alone), log.add(1, 9, Alone), log.add(0, 2, WithOthers), log.add(2, 1, Alone)];
         assert_eq!(numbers, [1, 2, 3, 4]);
         assert_eq!((log.settle(1), log.oldest()), (0, 1), "what came before it is not");
         assert_eq!((log.settle(0), log.oldest()), (16 + 24 + 16, 4), "both that were in it");
-        assert_eq!(log.add(1, 1, true), 5, "its frame is another's");
+        assert_eq!(log.add(1, 1, Alone), 5, "its frame is another's");
         assert_eq!((log.settle(1), log.oldest()), (0, 4));
         assert_eq!((log.settle(2), log.oldest(), log.is_empty()), (32, 6, true));
     }

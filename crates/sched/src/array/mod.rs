@@ -497,16 +497,6 @@ impl<P: Predictor> Array<P> {
         let children = self.children.iter().filter(|(_, child)| child.task == id);
         self.posts.extend(children.map(|(id, child)| Post::Amend(id, child.number, change)));
     }
-
-    /// A disk is of no use any more: what waits for it is had another way.
-    fn fail(&mut self, disk: DiskId, out: &mut Vec<Action>) {
-        if !self.standings.fail(disk) {
-            return;
-        }
-        self.leave(disk, out);
-        let children = self.children.iter().filter(|(_, child)| child.disk == disk);
-        self.posts.extend(children.map(|(id, child)| Post::Amend(id, child.number, Change::Cancel)));
-    }
 }
 
 impl<P: Predictor> Scheduler for Array<P> {

@@ -215,6 +215,26 @@ impl Scene {
         Array::new(self.geometry(), plan, Rules::default(), 8, cores)
     }
 
+    /// Who asks, and knows of nothing yet.
+    fn make_asker(&self, outside: &Outside) -> Asker {
+        let geometry = self.geometry();
+        Asker {
+            power: Rc::clone(&outside.power),
+            blocks: Vec::new(),
+            asked: (0..TOGETHER).map(|_| None).collect(),
+            left: self.requests,
+            stamp: 0,
+            next: Time::ZERO,
+            finished: 0,
+            region: regions::blocks(&geometry, 0).1,
+            most: if self.seed % 11 < 4 { regions::blocks(&geometry, 1).1 } else { geometry.blocks() },
+            orders: Vec::new(),
+            stays: false,
+            is_done: true,
+            logs: self.log == LogFate::Kept,
+        }
+    }
+
     /// What the array is told, where these disks are not what they were.
     fn list_orders(&self, disks: &[usize]) -> Vec<ArrayOrder> {
         let replace = |disk: &usize| ArrayOrder::Replace(DiskId(*disk as u16), "another".into(), Former::Kept);
@@ -266,19 +286,11 @@ impl Scene {
             let unit = Members::new(geometry, members.into_iter().flatten().collect()).logging(log);
             let unit = unit.repairing([self.pace(), self.pace()], Some(outside.opener())).noting(known);
             let asker = Asker {
-                power: Rc::clone(power),
                 blocks: std::mem::take(&mut blocks),
-                asked: (0..TOGETHER).map(|_| None).collect(),
-                left: self.requests,
                 stamp,
-                next: Time::ZERO,
-                finished: 0,
-                region: regions::blocks(&geometry, 0).1,
-                most: if self.seed % 11 < 4 { regions::blocks(&geometry, 1).1 } else { geometry.blocks() },
                 orders: self.list_orders(&replaced).into_iter().map(at).collect(),
                 stays: life == 2 && is_replaced || scrubs,
-                is_done: true,
-                logs: self.log == LogFate::Kept,
+                ..self.make_asker(&outside)
             };
             let mut world = LiveWorld::new(Virtual(Rc::clone(power)), Box::new(unit), asker, Span(u64::MAX / 4));
             run(&mut self.make_core(), &mut world);

@@ -159,7 +159,7 @@ impl Model {
 
     /// The power goes: any blocks of what was being written are there.
     fn cut(&mut self) {
-        let kept = self.before + self.log.kept() - 1;
+        let kept = self.before + self.log.first_unkept() - 1;
         let mut tape = self.tape.borrow_mut();
         for (at, bytes, _) in std::mem::take(&mut tape.pending) {
             for (block, held) in (at.start.0 as usize..).zip(bytes.chunks(BLOCK)) {
@@ -191,14 +191,14 @@ impl Model {
                 }
                 _ => self.complete(),
             }
-            assert!(self.log.kept() <= self.next() && self.log.used_pages() < self.log.label.pages);
+            assert!(self.log.first_unkept() <= self.next() && self.log.used_pages() < self.log.label.pages);
         }
         // In the end all is kept, since what was kept is settled.
         for _ in 0..1000 {
             self.complete();
-            self.settle(self.log.kept());
+            self.settle(self.log.first_unkept());
         }
-        assert_eq!(self.log.kept(), self.next());
+        assert_eq!(self.log.first_unkept(), self.next());
         assert!(self.log.is_settled() && self.log.fill().0 == 0);
     }
 }
@@ -281,15 +281,15 @@ fn a_log_that_takes_nothing_more_fails_once_and_keeps_what_it_has() {
     model.log.keep(Extent::new(9, 1), &Slice::holding(&[1; BLOCK]));
     model.log.go_on(Time::ZERO, &mut Nothing);
     assert!(model.log.take_failure() && !model.log.take_failure());
-    assert_eq!((model.log.kept(), model.log.is_settled()), (3, false));
+    assert_eq!((model.log.first_unkept(), model.log.is_settled()), (3, false));
     model.log.settle(4);
     assert_eq!(
-        (model.log.kept(), model.log.is_settled()),
+        (model.log.first_unkept(), model.log.is_settled()),
         (3, true),
         "what is on the log may still be written over it"
     );
     model.log.give_up();
-    assert!(model.log.kept() > 3);
+    assert!(model.log.first_unkept() > 3);
 }
 
 #[test]
