@@ -311,7 +311,6 @@ impl Scene {
             let status = inspect(&mut outside.units(&[]), &geometry);
             assert!(life < 2 || status.names().is_some_and(|(_, log)| log.is_none()), "it ended well");
             if life == 2 && is_replaced {
-                let status = inspect(&mut outside.units(&[]), &geometry);
                 assert!(status.disks.iter().all(|state| *state == MemberState::Sound), "{}", status.text());
             }
         }
