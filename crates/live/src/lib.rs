@@ -50,6 +50,8 @@ pub mod unit;
 mod virtio;
 mod world;
 
+#[doc(hidden)]
+pub use array::write_log::hostile::read_log;
 #[cfg(feature = "tls")]
 #[doc(hidden)]
 pub use tls::hostile::Doorstep;

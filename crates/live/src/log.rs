@@ -14,7 +14,7 @@ use block::{
     Qos, Request, RequestId, Span, Tag, Time, Verb,
 };
 use sched::array::field::Factor;
-use sched::{Action, Claim, Health, Input, Likeness};
+use sched::{Action, Claim, Health, Input, Likeness, LogNews, LogOrder};
 use std::path::Path;
 
 /// What a log begins with.
@@ -59,6 +59,7 @@ mod kind {
     pub const WAKE: u8 = 6;
     pub const CLAIM: u8 = 7;
     pub const COMPARED: u8 = 8;
+    pub const LOG_NEWS: u8 = 9;
     pub const BEGIN: u8 = 17;
     pub const ISSUE: u8 = 18;
     pub const COPY: u8 = 19;
@@ -69,6 +70,7 @@ mod kind {
     pub const COMPARE: u8 = 24;
     pub const RECORD: u8 = 25;
     pub const FORGET: u8 = 26;
+    pub const LOG: u8 = 27;
     pub const END: u8 = 32;
 }
 
@@ -140,6 +142,7 @@ impl LogWriter {
             Input::Wake => kind::WAKE,
             Input::Claim(..) => kind::CLAIM,
             Input::Compared(..) => kind::COMPARED,
+            Input::Log(_) => kind::LOG_NEWS,
         };
         self.bytes.push(kind);
         self.put(now.since(self.last).0);
@@ -176,6 +179,7 @@ impl LogWriter {
                 Health::Known => self.put_all(&[disk.0.into(), 4]),
             },
             Input::Wake => {}
+            Input::Log(news) => self.put(news as u64),
             Input::Compared(number, slot, how) => self.put_all(&[number.into(), slot.into(), how as u64]),
             Input::Claim(class, Claim { share, floor, limit, window }) => {
                 self.put_all(&[class.into(), share.to_bits(), floor.to_bits(), limit.to_bits(), window.0]);
@@ -234,6 +238,10 @@ impl LogWriter {
                 self.bytes.push(kind::FORGET);
                 self.put(slot.into());
             }
+            Action::Log(order) => {
+                self.bytes.push(kind::LOG);
+                self.log_order(order);
+            }
             // Not one that `keeps` keeps.
             Action::Mend(..) | Action::Wait(..) | Action::Credit(_) | Action::HandOn(..) | Action::Bill(_) => {}
             Action::Finish(id, how) => {
@@ -245,6 +253,19 @@ impl LogWriter {
                     Ending::Failed(errno) => u64::from(errno.unsigned_abs()) + 2,
                 });
             }
+        }
+    }
+
+    fn log_order(&mut self, order: LogOrder) {
+        match order {
+            LogOrder::Write { number, request, at, place } => {
+                self.put_all(&[0, number, request.0.into()]);
+                self.extent(at);
+                self.place(place);
+            }
+            LogOrder::Settled(number) => self.put_all(&[1, number]),
+            LogOrder::Drained => self.put(2),
+            LogOrder::Stuck => self.put(3),
         }
     }
 
@@ -411,6 +432,7 @@ impl<'a> LogReader<'a> {
                 let (number, slot) = (self.small()?, self.small()?);
                 Input::Compared(number, slot, if self.get()? == 0 { Likeness::Alike } else { Likeness::Unlike })
             }
+            kind::LOG_NEWS => Input::Log(if self.get()? == 0 { LogNews::Failed } else { LogNews::GivenUp }),
             kind::CLAIM => {
                 let class = self.get()?.try_into().map_err(|_| Cut)?;
                 let [share, floor, limit] = [self.get()?, self.get()?, self.get()?].map(f64::from_bits);
@@ -459,6 +481,7 @@ impl<'a> LogReader<'a> {
                 kept: self.get()?,
             },
             kind::FORGET => Action::Forget(self.small()?),
+            kind::LOG => Action::Log(self.log_order()?),
             kind::GIVE_UP => Action::GiveUp(DiskId(self.small()?)),
             kind::COMPLETE => Action::Complete(DiskId(self.small()?)),
             kind::FINISH => {
@@ -470,6 +493,19 @@ impl<'a> LogReader<'a> {
                 };
                 Action::Finish(id, how)
             }
+            _ => return Err(Cut),
+        })
+    }
+
+    fn log_order(&mut self) -> Result<LogOrder, Cut> {
+        Ok(match self.get()? {
+            0 => {
+                let (number, request) = (self.get()?, RequestId(self.small()?));
+                LogOrder::Write { number, request, at: self.extent()?, place: self.place()? }
+            }
+            1 => LogOrder::Settled(self.get()?),
+            2 => LogOrder::Drained,
+            3 => LogOrder::Stuck,
             _ => return Err(Cut),
         })
     }

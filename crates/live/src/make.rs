@@ -1,6 +1,7 @@
 //! The device and the core that a service file asks for.
 
 mod disks;
+mod logs;
 
 pub use disks::{Existing, array_status, create_array, devices};
 
@@ -136,7 +137,9 @@ pub fn core(experiment: &Experiment, caps: &[Caps], notes: &mut Vec<String>) -> 
     experiment.scheduler.rules.divides = true;
     // Here there are bytes to compare.
     let journal = disks::lasts(&experiment).then_some(array::JOURNAL);
-    experiment.array.iter_mut().for_each(|array| (array.plan.comparing, array.plan.journal) = (true, journal));
+    if let Some(array) = &mut experiment.array {
+        (array.plan.comparing, array.plan.journal, array.plan.logged) = (true, journal, array.log.is_some());
+    }
     let real = Real(caps.to_vec(), disks::find_margins(&experiment));
     let built = Making::new(&experiment, &known, &real)?.with_known()?;
     notes.extend(built.notes);

@@ -5,6 +5,7 @@
 //! failed; memory that it may still write to belongs to nobody else from then on.
 
 mod errands;
+mod logging;
 
 use crate::kernel::{Host, Kernel};
 use crate::lateness::Lateness;
@@ -16,6 +17,7 @@ use block::{BLOCK_BYTES, Command, DiskId, Ending, Extent, Outcome, Place, Reques
 use errands::Errands;
 use load::Served;
 use load::requests::{self, Ledger};
+use logging::Logging;
 use sched::array::field::Factor;
 use sched::{Action, Bill, Found, Health, Input, Wait, World};
 use std::collections::VecDeque;
@@ -199,6 +201,7 @@ pub struct LiveWorld<S, K = Host> {
     /// What the core is told next; what the array asks for itself.
     news: VecDeque<Input>,
     errands: Errands,
+    logging: Logging,
     now: Time,
     outstanding: u32,
     /// How late completions were noticed.
@@ -212,7 +215,7 @@ pub struct LiveWorld<S, K = Host> {
 impl<S: RequestSource, K: Kernel> LiveWorld<S, K> {
     /// A world of this device and this source; a command that takes longer than `patience` hangs.
     #[must_use]
-    pub fn new(kernel: K, unit: Box<dyn LiveDevice>, source: S, patience: Span) -> LiveWorld<S, K> {
+    pub fn new(kernel: K, mut unit: Box<dyn LiveDevice>, source: S, patience: Span) -> LiveWorld<S, K> {
         let members = unit.members();
         let mut depth = 0;
         let first = members.iter().map(|caps| {
@@ -221,6 +224,7 @@ impl<S: RequestSource, K: Kernel> LiveWorld<S, K> {
         });
         let first: Vec<u32> = first.collect();
         let filling = unit.filling();
+        let logging = Logging::of(&mut *unit);
         let news = errands::first_news(unit.lacking(), &filling).collect();
         LiveWorld {
             kernel,
@@ -246,6 +250,7 @@ impl<S: RequestSource, K: Kernel> LiveWorld<S, K> {
             deaf: vec![false; members.len()],
             news,
             errands: Errands::default(),
+            logging,
             now: Time::ZERO,
             outstanding: 0,
             lateness: Lateness::default(),
@@ -287,7 +292,9 @@ impl<S: RequestSource, K: Kernel> LiveWorld<S, K> {
         match place {
             Place::Nowhere => None,
             Place::Scan => Some(room(&mut self.scan, &mut self.pool, 0, bytes(blocks))),
-            Place::Request(id, from) => self.source.memory(id, bytes(from), bytes(blocks)),
+            Place::Request(id, from) => self
+                .replay_memory(id, bytes(from), bytes(blocks))
+                .or_else(|| self.source.memory(id, bytes(from), bytes(blocks))),
             Place::Frame(frame, from) => {
                 let frame = frame.0 as usize;
                 if self.frames.len() <= frame {
@@ -461,6 +468,7 @@ impl<S: RequestSource, K: Kernel> LiveWorld<S, K> {
                     self.failed.get_or_insert(error);
                 }
                 self.hear_refusals();
+                self.hear_log(now);
             } else {
                 let (source, mut hands) = self.split();
                 source.on_completion(now, token, result, &mut hands);
@@ -491,32 +499,26 @@ impl<S: RequestSource, K: Kernel> World for LiveWorld<S, K> {
             if wake.is_some_and(|wake| wake <= now) {
                 return Some((now, Input::Wake));
             }
-            if let Some(input) = self.errand(now, room) {
-                return Some((now, input));
-            }
-            let (source, mut hands) = self.split();
-            if let Some(input) = source.ask(now, room, &mut hands) {
-                if let Input::Submit(request) = &input {
-                    self.note_discard(request);
-                    if let Some(ledger) = &mut self.ledger {
-                        ledger.submit(now, request);
-                    }
-                    self.last = if self.outstanding == 0 { now } else { self.last };
-                    self.outstanding += 1;
-                }
+            if let Some(input) = self.ask(now, room) {
                 return Some((now, input));
             }
             if self.hear() {
                 continue;
             }
-            if (self.outstanding == 0 || self.source.has_given_up()) && self.source.is_over() {
+            let is_done = self.outstanding == 0 && !self.settles();
+            if (is_done || self.source.has_given_up()) && self.source.is_over() {
                 return None;
             }
             let (source, mut hands) = self.split();
             if source.quiet(&mut hands) {
                 continue;
             }
-            let due = [self.source.due(room), self.errand_due(room)].into_iter().flatten().min();
+            let due = self.asks_at(room);
+            let log_hangs = self.log_hangs_at();
+            if log_hangs.is_some_and(|at| at <= now) {
+                self.abandon_log(now);
+                continue;
+            }
             let hangs = self.next_hang();
             if let Some((_, disk)) = hangs.filter(|(from, _)| *from <= now) {
                 if self.can_spare(disk) {
@@ -535,7 +537,7 @@ impl<S: RequestSource, K: Kernel> World for LiveWorld<S, K> {
                 self.source.give_up(now);
                 continue;
             }
-            let until = [self.unit.due(), wake, due, hangs, gives_up].into_iter().flatten().min();
+            let until = [self.unit.due(), wake, due, hangs, log_hangs, gives_up].into_iter().flatten().min();
             if let Err(error) = self.kernel.sleep(until) {
                 self.failed = Some(error);
             }
@@ -560,6 +562,7 @@ impl<S: RequestSource, K: Kernel> World for LiveWorld<S, K> {
                 self.news.push_back(Input::Compared(number, slot, how));
             }
             Action::Record { .. } | Action::Forget(_) => self.keep_record(&action),
+            Action::Log(order) => self.log(now, order),
             Action::Mend(_, at, why) => self.unit.note_mend(at, why),
             Action::GiveUp(disk) => self.leaving.push(disk),
             Action::Complete(disk) => {
@@ -575,20 +578,7 @@ impl<S: RequestSource, K: Kernel> World for LiveWorld<S, K> {
             }
             Action::Credit(id) => self.credit = Some(id),
             Action::Bill(bill) => self.bill = Some(bill),
-            Action::Finish(id, how) => {
-                let errand = self.end_errand(now, id, how);
-                self.outstanding -= 1;
-                if errand {
-                    return;
-                }
-                if let Some(ledger) = &mut self.ledger
-                    && let Some(served) = self.source.take_record(now, id)
-                {
-                    ledger.end(id, &served, Some(how));
-                }
-                let (source, mut hands) = self.split();
-                source.on_end(now, id, how, &mut hands);
-            }
+            Action::Finish(id, how) => self.end_request(now, id, how),
         }
     }
 }

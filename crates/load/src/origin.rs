@@ -65,7 +65,9 @@ impl OriginReader {
         let shipped =
             shipped.map(|(name, text)| digest(name.into(), &mut text.as_bytes()).expect("memory can be read"));
         // What is asked in real time is no input, and may be written while it is read.
-        let files = case.experiment.files().into_iter().filter(|path| Some(path) != file_served(case));
+        let log = case.experiment.array.as_ref().and_then(|array| array.log.as_ref());
+        let is_input = |path: &PathBuf| Some(path) != file_served(case) && Some(path) != log;
+        let files = case.experiment.files().into_iter().filter(is_input);
         let mut all: Vec<InputOrigin> = Vec::new();
         shipped.for_each(|origin| all.extend(Some(origin).filter(|origin| !all.contains(origin))));
         for path in files {

@@ -134,7 +134,7 @@ impl<P: Predictor> Core<P> {
             Input::Amend(request, change) => self.amend(request, change, out),
             // A disk that fails says so by each command.
             Input::Wake => self.board.queue.turns.iter_mut().for_each(|turns| turns.end_wait()),
-            Input::Disk(..) | Input::Compared(..) => {}
+            Input::Disk(..) | Input::Compared(..) | Input::Log(_) => {}
             Input::Claim(class, claim) => self.set_claim(class, claim),
         }
         if self.board.next_deadline().is_some() {

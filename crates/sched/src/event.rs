@@ -20,8 +20,42 @@ pub enum Input {
     Claim(u8, Claim),
     /// What [`Action::Compare`] of these numbers came to.
     Compared(u32, u16, Likeness),
+    /// Something became of the log of an array's write buffer.
+    Log(LogNews),
     /// The time of `wake_at` has come.
     Wake,
+}
+
+/// What a core decides about the log of an array's write buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogOrder {
+    /// A write is in the buffer, and is to be in the log, too: it ends well as soon as it is there with all of lower numbers, or the log is
+    /// given up.
+    Write {
+        /// The how manieth it is, from 1.
+        number: u64,
+        /// Whose it is.
+        request: RequestId,
+        /// What it writes.
+        at: Extent,
+        /// Where its bytes are.
+        place: Place,
+    },
+    /// All writes of lower numbers are on the media of the disks.
+    Settled(u64),
+    /// After the log has failed, nothing is in the buffer any more: [`LogNews::GivenUp`] answers when the disks know.
+    Drained,
+    /// What is in the buffer no disk takes: it is to be had from the log alone, and nothing is written any more.
+    Stuck,
+}
+
+/// What can become of the log of an array's write buffer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogNews {
+    /// It takes nothing more. What is in the buffer goes to the disks; until all of it is there, no write begins and no flush ends.
+    Failed,
+    /// The disks know that they are not to be had with it: the array has no buffer from now on. Answers [`LogOrder::Drained`].
+    GivenUp,
 }
 
 /// Whether blocks hold the same.
@@ -113,6 +147,8 @@ pub enum Action {
     },
     /// The record in this place is done with: what it is about is on the medium, or was never written.
     Forget(u8),
+    /// What is to be done about the log of an array's write buffer. Only where [`crate::array::ArrayPlan::logged`] says that there is one.
+    Log(LogOrder),
     /// A request has ended; its slot is free.
     Finish(RequestId, Ending),
     /// What a request waits for from now on, whenever no command of it is in flight; said only where [`crate::plan::Rules::tells`].

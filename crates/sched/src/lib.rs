@@ -49,7 +49,7 @@ pub use crate::admission::Limits;
 pub use crate::array::Array;
 pub use crate::core::Core;
 pub use bills::{Bill, Cause};
-pub use event::{Action, ActionSink, Found, Health, Input, Likeness, Mend, Wait};
+pub use event::{Action, ActionSink, Found, Health, Input, Likeness, LogNews, LogOrder, Mend, Wait};
 pub use fill::Fill;
 pub use free::FreePlan;
 pub use job::{Job, JobId, Jobs};

@@ -578,7 +578,7 @@ impl<M: Machine, L: Measured> World for Drives<'_, M, L> {
                 self.load.begin_request(now, id);
             }
             Action::Copy { .. } | Action::Xor { .. } | Action::GiveUp(_) | Action::Complete(_) | Action::Mend(..) => {}
-            Action::Compare { .. } | Action::Record { .. } | Action::Forget(_) => {
+            Action::Compare { .. } | Action::Record { .. } | Action::Forget(_) | Action::Log(_) => {
                 debug_assert!(false, "there are no bytes");
             }
             Action::HandOn(at, found) => self.load.hand_on(now, at, found),

@@ -31,6 +31,26 @@ chunk = "1KiB"
 name = "a"
 "#;
 
+/// Writes are in the log long before the drives have them.
+const LOGGED: &str = r#"
+[[disk]]
+path = "emulated:st318437lw"
+contents = "sparse"
+file = "disk.0"
+[[disk]]
+path = "emulated:st318437lw"
+contents = "sparse"
+file = "disk.1"
+[array]
+level = "1"
+buffer = "65MiB"
+log = "log.img"
+[scheduler]
+policy = "sstf"
+[[volume]]
+name = "a"
+"#;
+
 struct Server {
     child: Child,
     socket: PathBuf,
@@ -59,6 +79,13 @@ impl Server {
                 Err(_) => std::thread::sleep(Duration::from_millis(1)),
             }
         }
+    }
+
+    /// Ends it as it is meant to be ended.
+    fn end(mut self) {
+        let told = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status();
+        assert!(told.is_ok_and(|status| status.success()), "it is still there");
+        assert!(self.child.wait().expect("it is gone").success());
     }
 
     fn kill(mut self) {
@@ -138,6 +165,13 @@ fn write_on(remote: &mut Remote, known: &mut [Known], draw: &mut Pcg64Mcg) {
     }
 }
 
+/// From when on a write is safe.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Safe {
+    WhenFlushed,
+    WhenAnswered,
+}
+
 fn check(remote: &mut Remote, known: &mut [Known], seed: u64) {
     for (number, slot) in known.iter_mut().enumerate() {
         let (offset, length) = ((number * BLOCK * BLOCKS) as u64, (BLOCK * BLOCKS) as u64);
@@ -158,19 +192,57 @@ fn check(remote: &mut Remote, known: &mut [Known], seed: u64) {
     }
 }
 
+/// A folder with a service file, and files of so many bytes.
+fn make_folder(name: &str, service: &str, files: &[(&str, u64)]) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("halfturn-{name}-{}", std::process::id()));
+    fs::create_dir(&folder).expect("a folder");
+    fs::write(folder.join("service.toml"), service).expect("a service file");
+    for (file, bytes) in files {
+        fs::File::create(folder.join(file)).and_then(|file| file.set_len(*bytes)).expect("a file");
+    }
+    folder
+}
+
+fn count_kills(usual: u64) -> u64 {
+    std::env::var("HALFTURN_KILLS").map_or(usual, |number| number.parse().expect("a number"))
+}
+
 #[test]
 fn what_was_acknowledged_survives_a_kill() {
-    let kills = std::env::var("HALFTURN_KILLS").map_or(20, |number| number.parse().expect("a number"));
-    let folder = std::env::temp_dir().join(format!("halfturn-kills-{}", std::process::id()));
-    fs::create_dir(&folder).expect("a folder");
-    fs::write(folder.join("service.toml"), SERVICE).expect("a service file");
-    let disk = fs::File::create(folder.join("disk.img")).expect("a disk");
-    disk.set_len((SLOTS * BLOCK * BLOCKS) as u64).expect("its size");
+    let kills = count_kills(20);
+    let folder = make_folder("kills", SERVICE, &[("disk.img", (SLOTS * BLOCK * BLOCKS) as u64)]);
+    kill_often(&folder, kills, Safe::WhenFlushed).kill();
+    fs::remove_dir_all(&folder).expect("its folder");
+}
+
+/// In the end nothing is needed of it.
+#[test]
+fn what_was_answered_survives_a_kill_where_there_is_a_log() {
+    let folder = make_folder("logged-kills", LOGGED, &[("log.img", 70 << 20)]);
+    let without = LOGGED.replace("buffer = \"65MiB\"\nlog = \"log.img\"\n", "");
+    fs::write(folder.join("without.toml"), without).expect("a service file");
+    let array = |verb: &str, file: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_halfturn"));
+        let told = command.args(["array", verb, file]).current_dir(&folder).output();
+        told.map(|told| (told.status.success(), String::from_utf8_lossy(&told.stderr).into_owned())).expect("it runs")
+    };
+    assert_eq!(array("create", "service.toml"), (true, String::new()));
+    let server = kill_often(&folder, count_kills(8), Safe::WhenAnswered);
+    server.kill();
+    let (served, why) = array("assemble", "without.toml");
+    assert!(!served && why.contains("last served with a log"), "{why}");
+    Server::start(&folder).end();
+    assert_eq!(array("assemble", "without.toml"), (true, String::new()));
+    fs::remove_dir_all(&folder).expect("its folder");
+}
+
+/// Kills a server so often while it is written to: one that has what it must.
+fn kill_often(folder: &Path, kills: u64, safe: Safe) -> Server {
     let mut known = vec![Known::default(); SLOTS];
     let mut written = 0;
     for seed in 0..kills {
         let mut draw = Pcg64Mcg::seed_from_u64(seed);
-        let server = Server::start(&folder);
+        let server = Server::start(folder);
         let mut remote = server.connect();
         check(&mut remote, &mut known, seed);
         let until = Duration::from_micros(draw.next_u64() % 30_000);
@@ -180,11 +252,13 @@ fn what_was_acknowledged_survives_a_kill() {
         });
         write_on(&mut remote, &mut known, &mut draw);
         killer.join().expect("it killed");
+        if safe == Safe::WhenAnswered {
+            known.iter_mut().for_each(|slot| slot.safe = slot.answered);
+        }
         written += known.iter().map(|slot| slot.sent).sum::<u64>();
     }
-    let server = Server::start(&folder);
-    check(&mut server.connect(), &mut known, kills);
-    server.kill();
-    fs::remove_dir_all(&folder).expect("its folder");
     assert!(written > kills, "hardly anything was written");
+    let server = Server::start(folder);
+    check(&mut server.connect(), &mut known, kills);
+    server
 }

@@ -3,6 +3,7 @@
 use super::journal::FoundRecords;
 use super::label::{BEFORE, BEHIND, CopyPlace, LABEL_BYTES, LATER, Noted, Superblock};
 use super::regions;
+use super::write_log::LogName;
 use crate::memory::Slice;
 use crate::unit::LiveDevice;
 use block::{BLOCK_BYTES, Extent};
@@ -269,6 +270,17 @@ impl ArrayStatus {
         self.disks.iter().zip(noted).any(|(state, noted)| !state.counts() && *noted != Noted::GivenUp)
     }
 
+    /// The name of the array, and of the log without which it is not to be had.
+    pub(crate) fn names(&self) -> Option<([u8; 16], Option<LogName>)> {
+        self.label.as_ref().map(|label| (label.array, label.log))
+    }
+
+    /// The log without which it is not to be had, as users see it.
+    fn log_name(&self) -> Option<String> {
+        let (_, log) = self.names()?;
+        log.map(|log| log.iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+
     /// Units of a disk, as the array was made.
     pub(crate) fn rows(&self) -> Option<u64> {
         self.label.as_ref().map(|label| label.rows)
@@ -284,7 +296,7 @@ impl ArrayStatus {
         let disks: Vec<Value> = self.disks.iter().enumerate().map(disk).collect();
         json!({
             "array": self.name, "events": self.events, "dirty_regions": self.dirty, "written_bytes": self.written,
-            "bytes": self.bytes, "disks": disks,
+            "bytes": self.bytes, "disks": disks, "log": self.log_name(),
         })
     }
 
@@ -295,6 +307,9 @@ impl ArrayStatus {
         let mut text = format!("array {name}, {} events, {} dirty regions\n", self.events, self.dirty);
         if self.name.is_some() {
             text += &regions::show_written(self.written, self.bytes);
+        }
+        if let Some(log) = self.log_name() {
+            text += &format!("what was written last may be on the log {log} alone\n");
         }
         for (disk, state) in self.disks.iter().enumerate() {
             let why = state.complaint(disk).map(|(what, _)| format!(": {what}")).unwrap_or_default();

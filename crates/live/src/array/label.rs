@@ -10,6 +10,7 @@
 //! says how far that has come: it is written after what it tells of is on the medium.
 
 use super::regions::{REGION_BYTES, RegionBits};
+use super::write_log::LogName;
 use crate::castagnoli::crc32c;
 use crate::unit::SumKey;
 use block::BLOCK_BYTES;
@@ -33,6 +34,8 @@ const BLANKS: usize = NAMES + 8 * MOST_DISKS as usize;
 /// this is, and of which it may be.
 const JOURNAL: usize = BLANKS + REGION_BYTES;
 const SERVICE: usize = JOURNAL + 9;
+/// Where the name of the log is, without which the array is not to be had; zeros where there is none.
+const LOG: usize = SERVICE + 16;
 
 /// Which of the two copies of a superblock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,6 +87,8 @@ pub(super) struct Superblock {
     /// of that; 0 before.
     pub(super) service: u64,
     pub(super) former_service: u64,
+    /// The log of its write buffer, where something may be on that alone.
+    pub(super) log: Option<LogName>,
 }
 
 impl Superblock {
@@ -115,6 +120,7 @@ impl Superblock {
         bytes.extend_from_slice(&self.journal.to_le_bytes());
         bytes.push(self.sums.into());
         [self.service, self.former_service].iter().for_each(|number| bytes.extend_from_slice(&number.to_le_bytes()));
+        bytes.extend_from_slice(&self.log.unwrap_or_default());
         bytes.resize(LABEL_BYTES, 0);
         let sum = crc32c(&bytes);
         bytes[8..12].copy_from_slice(&sum.to_le_bytes());
@@ -162,6 +168,7 @@ impl Superblock {
             sums: bytes[JOURNAL + 8] == 1,
             service: large(SERVICE)?,
             former_service: large(SERVICE + 8)?,
+            log: bytes[LOG..LOG + 16].try_into().ok().filter(|log| *log != [0; 16]),
         })
     }
 
@@ -211,6 +218,7 @@ impl Superblock {
             sums: false,
             service: 6,
             former_service: 6,
+            log: None,
         }
     }
 }
@@ -243,6 +251,7 @@ mod tests {
             sums: true,
             service: u64::MAX - 1,
             former_service: 1 << 63,
+            log: Some([9; 16]),
         }
     }
 
@@ -250,9 +259,9 @@ mod tests {
     fn an_array_of_the_version_before_is_read_as_all_written() {
         // What stands behind the names was zeros there.
         let before = Superblock { blank: RegionBits::default(), journal: 0, sums: false, service: 0, ..label() };
-        let mut bytes = Superblock { former_service: 0, ..before }.to_bytes();
+        let mut bytes = Superblock { former_service: 0, log: None, ..before }.to_bytes();
         assert!(bytes[NAMES + 8 * 3..].iter().all(|byte| *byte == 0));
-        assert!(bytes.len() == LABEL_BYTES && SERVICE + 16 <= LABEL_BYTES);
+        assert!(bytes.len() == LABEL_BYTES && LOG + 16 <= LABEL_BYTES);
         let read = Superblock::from_bytes(&bytes).expect("a label");
         assert_eq!((read.blank.count(), read.dirty.count(), read.journal), (0, 3, 0));
         bytes[BLANKS] ^= 1;

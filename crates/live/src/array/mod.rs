@@ -22,6 +22,7 @@ mod regions;
 mod resync;
 mod sweep;
 mod upkeep;
+pub(crate) mod write_log;
 
 pub use assembly::{ArrayStatus, Lacking, MemberState};
 pub(crate) use journal::JOURNAL;
@@ -32,6 +33,8 @@ pub(crate) use regions::{RegionBits, make_blank, part, regions_of};
 pub(crate) use resync::is_same;
 pub use upkeep::{Clients, PaceChange, RepairPace, Upkeep, UpkeepErrand};
 pub(crate) use upkeep::{Durable, MOST_ERRANDS};
+pub use write_log::WriteLog;
+pub(crate) use write_log::{LOG_NUMBERS, LogName, OpenedLog};
 
 use crate::kernel::Kernel;
 use crate::memory::Slice;
@@ -185,6 +188,7 @@ pub(crate) fn create(members: &mut [Box<dyn LiveDevice>], geometry: Geometry) ->
         sums,
         service: 0,
         former_service: 0,
+        log: None,
     };
     let key = label(0, &RegionBits::default()).sum_key(0);
     members.iter_mut().for_each(|unit| unit.set_sum_key(key));

@@ -4,7 +4,7 @@ use super::assembly::find_older_copy;
 use super::journal::LiveRecords;
 use super::label::{BEHIND, CopyPlace, LABEL_BYTES, LATER, Noted, Superblock};
 use super::regions::{self, RegionBits};
-use super::{ArrayStatus, MemberState};
+use super::{ArrayStatus, LogName, MemberState};
 use crate::memory::Slice;
 use crate::unit::{LiveDevice, SumKey};
 use block::{BLOCK_BYTES, DiskId, Extent};
@@ -208,6 +208,11 @@ impl ArrayNotes {
             self.label.journal = self.records.next;
         }
         was
+    }
+
+    /// The array is to be had only with this log from now on, or without one.
+    pub(crate) fn set_log(&mut self, log: Option<LogName>) {
+        self.label.log = log;
     }
 
     /// Whose the checksums of a disk are, where that is the one of this name, or the one that is there.

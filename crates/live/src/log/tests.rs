@@ -29,6 +29,8 @@ fn records() -> Vec<LogRecord> {
         Input::Disk(DiskId(2), Health::Holds(at)),
         Input::Disk(DiskId(2), Health::Known),
         Input::Compared(1 << 20, 65, Likeness::Unlike),
+        Input::Log(LogNews::Failed),
+        Input::Log(LogNews::GivenUp),
     ];
     let given_up = [Discarded::Anything, Discarded::Zeros, Discarded::KeptZeros];
     let ops = [Op::Read, Op::Write { fua: false }, Op::Write { fua: true }, Op::Flush, Op::Repair];
@@ -45,6 +47,10 @@ fn records() -> Vec<LogRecord> {
         Action::Copy { from: Place::Scan, to: frame, blocks: 1 },
         Action::Record { place: frame, start: 1 << 40, blocks: 255, slot: 31, written: u64::MAX, kept: 5 },
         Action::Forget(31),
+        Action::Log(LogOrder::Write { number: 1 << 50, request: RequestId(9), at, place: frame }),
+        Action::Log(LogOrder::Settled(1 << 50)),
+        Action::Log(LogOrder::Drained),
+        Action::Log(LogOrder::Stuck),
         Action::GiveUp(DiskId(300)),
         Action::Complete(DiskId(2)),
         Action::Finish(RequestId(8), Ending::Finished),

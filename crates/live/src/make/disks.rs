@@ -1,5 +1,6 @@
 //! The disks of an array that a service file asks for: opened, found to be of the array, and made to agree.
 
+use super::logs::{self, open_log};
 use super::{Made, device};
 use crate::Rates;
 use crate::array::{self, Absent, ArrayNotes, ArrayStatus, BEFORE, BEHIND, Lacking, OpenedMember, RepairPace};
@@ -20,8 +21,13 @@ pub(super) fn check(experiment: &Experiment, array: &ArrayChoice) -> Result<(), 
         (0..usize::from(array.disks)).map(|disk| holds(array.member(disk, &experiment.drive))).collect::<Vec<bool>>()
     };
     let mixed = |all: Vec<bool>| all.contains(&true) && all.contains(&false);
-    if array.plan.buffer > 0 {
-        return bad("a write buffer that keeps what it holds without power is simulated only", "take `buffer` out");
+    if array.plan.buffer > 0 && array.log.is_none() {
+        let mend = "name what keeps it: `log`, a file or a block device; or take `buffer` out";
+        return bad("a write buffer keeps what it holds without power, and nothing does that here", mend);
+    }
+    if array.log.is_some() && !all(&keeps).contains(&true) {
+        let mend = "give each disk a file or a device, or take `log` and `buffer` out";
+        return bad("the disks of the array hold nothing when the service ends: a log of it is of no use", mend);
     }
     if !array.fails.is_empty() {
         return bad("the disks of an array that is served fail by themselves", "take [[array.fails]] out");
@@ -171,6 +177,10 @@ pub fn devices(experiment: &Experiment, how: Use, seed: u64) -> Result<Made, Bad
     if let Some(status) = &status {
         status.admit(&geometry, Lacking::of(array)).map_err(|(what, mend)| bad(what, mend))?;
     }
+    let log = match &status {
+        Some(status) => open_log(experiment, array, status, &mut notes)?,
+        None => None,
+    };
     let blocks = geometry.rows_on_disk().1 + find_margins(experiment).1;
     // Who takes the place of one that is lacking can do what the others can.
     let able = members.iter().flatten().map(|unit| unit.caps()).next();
@@ -200,7 +210,7 @@ pub fn devices(experiment: &Experiment, how: Use, seed: u64) -> Result<Made, Bad
             ArrayNotes::new(status, u64::from_le_bytes(drawn))
         }
     };
-    let members = Members::new(geometry, units);
+    let members = Members::new(geometry, units).logging(log);
     let unit = members.repairing(paces(experiment), Some(opener(experiment, array, seed))).noting(known);
     Ok(Made { unit: Box::new(unit), rotational, rates: Rates::default(), notes })
 }
@@ -225,7 +235,8 @@ pub fn array_status(experiment: &Experiment) -> Result<(ArrayStatus, Result<(), 
     let status = array::inspect(&mut members, &geometry);
     let admitted = status.admit(&geometry, Lacking::of(array));
     let bad = |(what, mend): (String, String)| BadInput::new(experiment.file.clone(), At::File, what, mend);
-    Ok((status, admitted.map_err(bad)))
+    let admitted = admitted.map_err(bad).and_then(|()| logs::check(experiment, array, &status));
+    Ok((status, admitted))
 }
 
 /// What becomes of an array that is on disks already.
@@ -246,10 +257,12 @@ pub fn create_array(experiment: &Experiment, existing: Existing) -> Result<Strin
     let Opened { mut members, geometry, .. } = open(experiment, array, Use::Writes, 0)?;
     let bad = |what: String, mend: &str| BadInput::new(experiment.file.clone(), At::File, what, mend);
     let status = array::inspect(&mut members, &geometry);
+    let former = status.names().map(|(array, _)| array);
     if let Some(name) = status.name.filter(|_| existing == Existing::Kept) {
         let mend = "serve it; or, if what is on it is not needed: halfturn array create --force FILE";
         return Err(bad(format!("there are disks of an array among these, {name}"), mend));
     }
+    logs::prepare(experiment, array, former, existing)?;
     let mut units: Vec<Box<dyn LiveDevice>> = Vec::new();
     for member in members {
         units.push(member.map_err(|why| bad(why, "an array is made of all its disks"))?);

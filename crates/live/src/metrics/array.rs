@@ -17,7 +17,7 @@ fn lacking(array: &Value) -> f64 {
 
 type OfArray = fn(&Value) -> f64;
 
-const SINGLE: [(Family, OfArray); 6] = [
+const SINGLE: [(Family, OfArray); 8] = [
     (
         Family("halfturn_array_disks_lacking", "gauge", "Of an array: disks that were given up or are being rebuilt."),
         lacking,
@@ -61,6 +61,22 @@ const SINGLE: [(Family, OfArray); 6] = [
             "Of an array with checksums: blocks that a disk brought otherwise than they were written, since the service began.",
         ),
         |array| array["spoilt_blocks"].as_f64().unwrap_or(0.0),
+    ),
+    (
+        Family(
+            "halfturn_array_log_used_bytes",
+            "gauge",
+            "Of an array whose write buffer has a log: bytes of it that are not on the disks yet.",
+        ),
+        |array| figure(array, "log", "used_bytes"),
+    ),
+    (
+        Family(
+            "halfturn_array_log_bytes",
+            "gauge",
+            "Of an array whose write buffer has a log: bytes of it that there are.",
+        ),
+        |array| figure(array, "log", "bytes"),
     ),
 ];
 

@@ -9,8 +9,8 @@
 
 use super::{Done, FaultChange, FaultReach, LiveDevice};
 use crate::array::{
-    self, ArrayNotes, ArrayOrder, BEHIND, Clients, Durable, Former, RegionBits, RepairPace, ScrubOrder, Upkeep,
-    UpkeepErrand,
+    self, ArrayNotes, ArrayOrder, BEHIND, Clients, Durable, Former, LOG_NUMBERS, RegionBits, RepairPace, ScrubOrder,
+    Upkeep, UpkeepErrand, WriteLog,
 };
 use crate::kernel::Kernel;
 use crate::memory::Slice;
@@ -18,7 +18,7 @@ use crate::ring::{RingOp, RingToken};
 use block::{BLOCK_BYTES, Caps, Command, DiskId, Ending, Extent, Tag, Time};
 use sched::array::Geometry;
 use sched::{Action, Health, Mend};
-use serde_json::{Value, json};
+use serde_json::Value;
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::OwnedFd;
@@ -29,8 +29,10 @@ use marks::{Noting, WaitingWrite};
 
 mod blank;
 mod leaving;
+mod logged;
 mod marks;
 mod sums;
+mod told;
 
 /// Opens what is to take the place of a disk of an array.
 pub type MemberOpener = Box<dyn Fn(DiskId, &Path) -> Result<Box<dyn LiveDevice>, String>>;
@@ -96,6 +98,8 @@ pub struct Members {
     /// Regions whose marks are not on a medium yet; by disk, the number by which the kernel knows its notes.
     unmarked: Vec<u64>,
     notes_known: Vec<u32>,
+    /// The log of its write buffer.
+    log: Option<WriteLog>,
 }
 
 impl Members {
@@ -126,7 +130,7 @@ impl Members {
             successors: Vec::new(),
             changes: VecDeque::new(),
             spares: VecDeque::new(),
-            unknown: next + u32::from(geometry.disks()),
+            unknown: next + u32::from(geometry.disks()) + LOG_NUMBERS,
             held: Vec::new(),
             untold: VecDeque::new(),
             known: VecDeque::new(),
@@ -136,6 +140,7 @@ impl Members {
             waiting: VecDeque::new(),
             unmarked: Vec::new(),
             notes_known: (next..).take(geometry.disks().into()).collect(),
+            log: None,
         }
     }
 
@@ -150,6 +155,8 @@ impl Members {
     pub(crate) fn noting(self, notes: Option<ArrayNotes>) -> Members {
         let mut members = Members { notes, ..self };
         members.set_sum_keys();
+        let log = members.log.as_ref().map(WriteLog::name);
+        members.notes.iter_mut().for_each(|notes| notes.set_log(log));
         if let Some(notes) = &mut members.notes {
             notes.find_older(&mut list_units(&mut members.members));
         }
@@ -160,6 +167,7 @@ impl Members {
             members.notes.iter_mut().for_each(ArrayNotes::settle_service);
         }
         members.write_notes();
+        members.check_log();
         members.fill();
         members
     }
@@ -375,6 +383,10 @@ impl LiveDevice for Members {
         if let Some(disk) = self.find_note(tag) {
             return self.end_note(now, disk, result, kernel);
         }
+        if let Some(log) = self.log.as_mut().filter(|log| log.is_known(tag)) {
+            log.on_completion(now, tag, result, kernel);
+            return Ok(());
+        }
         let Some((member, own)) = self.find_known(tag) else { return Ok(()) };
         let mut kernel = Shifted { kernel, first: member.known };
         member.unit.on_completion(now, own, result, &mut kernel)
@@ -524,6 +536,14 @@ impl LiveDevice for Members {
         (0..self.geometry.disks()).map(DiskId).filter(|disk| !counts(disk)).collect()
     }
 
+    fn write_log(&mut self) -> Option<&mut WriteLog> {
+        self.log.as_mut()
+    }
+
+    fn give_up_log(&mut self) {
+        self.drop_log();
+    }
+
     fn note_mend(&mut self, at: Extent, why: Mend) {
         match why {
             Mend::Doubtful => self.doubt(at),
@@ -532,25 +552,7 @@ impl LiveDevice for Members {
     }
 
     fn array_json(&self) -> Option<Value> {
-        let lacking = self.lacking();
-        let filling = self.filling_disks();
-        let state = |disk: u16| match DiskId(disk) {
-            disk if lacking.contains(&disk) => "given up",
-            // Only once no row is being written.
-            disk if self.successors.iter().any(|(other, _)| *other == disk) => "being replaced",
-            disk if self.leaving.contains(&disk) => "being given up",
-            disk if filling.iter().any(|(other, _)| *other == disk) => "rebuilding",
-            _ => "sound",
-        };
-        let disks = (0..self.geometry.disks()).map(|disk| json!({ "disk": disk, "state": state(disk) }));
-        let disks: Vec<Value> = disks.collect();
-        let known = self.notes.as_ref().map(|notes| notes.json(&self.geometry)).unwrap_or_default();
-        let (rebuild, scrub) = self.upkeep.json();
-        Some(json!({
-            "array": known["array"], "events": known["events"], "dirty_regions": known["dirty"],
-            "written_bytes": known["written"], "bytes": known["bytes"], "disks": disks,
-            "spoilt_blocks": self.spoilt, "spares": self.spares.len(), "rebuild": rebuild, "scrub": scrub, "upkeep": self.written_text() + &self.spoilt_text() + &self.upkeep.text(),
-        }))
+        Some(self.json())
     }
 
     fn close(&mut self) {
@@ -558,9 +560,11 @@ impl LiveDevice for Members {
             self.empty_discarded();
         }
         self.keep_sums();
+        let is_settled = self.log.as_ref().is_none_or(|log| log.is_settled() && !log.is_stuck());
         // What a disk refused need not agree with the others.
-        if let Some(notes) = self.notes.as_mut().filter(|_| self.refused.is_empty()) {
+        if let Some(notes) = self.notes.as_mut().filter(|_| self.refused.is_empty() && is_settled) {
             notes.clean();
+            notes.set_log(None);
         }
         self.write_notes();
     }

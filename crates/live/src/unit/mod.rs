@@ -17,7 +17,7 @@ pub use members::{MemberOpener, Members};
 pub use ram::Ram;
 pub use summed::{SumKey, Summed};
 
-use crate::array::{ArrayOrder, Clients, UpkeepErrand};
+use crate::array::{ArrayOrder, Clients, UpkeepErrand, WriteLog};
 use crate::kernel::Kernel;
 use crate::memory::Slice;
 use block::{BLOCK_BYTES, Caps, Command, DiskId, Ending, Extent, Outcome, Span, Tag, Time};
@@ -251,6 +251,14 @@ pub trait LiveDevice {
 
     /// What one of its disks should hold there is written to it anew.
     fn note_mend(&mut self, _: Extent, _: Mend) {}
+
+    /// The log of an array's write buffer, where there is one.
+    fn write_log(&mut self) -> Option<&mut WriteLog> {
+        None
+    }
+
+    /// Nothing is on the log that the array needs: its disks know that it is to be had without.
+    fn give_up_log(&mut self) {}
 
     /// What the array is, where it is one, as JSON.
     fn array_json(&self) -> Option<serde_json::Value> {

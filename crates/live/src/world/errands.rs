@@ -31,7 +31,7 @@ impl<S: RequestSource, K: Kernel> LiveWorld<S, K> {
 
     /// Whether a request is the source's.
     pub(super) fn is_asked(&self, id: RequestId) -> bool {
-        self.first.len() == 1 || self.errand_number(id).is_none()
+        self.first.len() == 1 || id.0 < self.source.numbers()
     }
 
     /// Nobody waits any longer for a disk that hangs: what it has counts as failed, and it gets nothing more.
@@ -82,7 +82,7 @@ impl<S: RequestSource, K: Kernel> LiveWorld<S, K> {
     }
 
     /// What the array asks for now, or what becomes of a disk of it.
-    pub(super) fn errand(&mut self, now: Time, room: u32) -> Option<Input> {
+    fn errand(&mut self, now: Time, room: u32) -> Option<Input> {
         if self.first.len() == 1 {
             return None;
         }
@@ -102,9 +102,65 @@ impl<S: RequestSource, K: Kernel> LiveWorld<S, K> {
         self.hear_refusals();
         let errand = errand?;
         self.last = if self.outstanding == 0 { now } else { self.last };
-        (self.outstanding, self.errands.outstanding) = (self.outstanding + 1, self.errands.outstanding + 1);
+        self.count_errand();
         let id = RequestId(self.source.numbers() + errand.number);
         Some(Input::Submit(Request { id, op: errand.op, at: errand.at, qos: errand.qos }))
+    }
+
+    pub(super) fn count_errand(&mut self) {
+        (self.outstanding, self.errands.outstanding) = (self.outstanding + 1, self.errands.outstanding + 1);
+    }
+
+    pub(super) fn uncount_errand(&mut self) {
+        (self.outstanding, self.errands.outstanding) = (self.outstanding - 1, self.errands.outstanding - 1);
+    }
+
+    /// What is asked for now: by the array, or by the source. What is on a log is written again before anybody else asks.
+    pub(super) fn ask(&mut self, now: Time, room: u32) -> Option<Input> {
+        if self.replays() {
+            return self.next_replay(room);
+        }
+        if let Some(input) = self.errand(now, room) {
+            return Some(input);
+        }
+        let (source, mut hands) = self.split();
+        let input = source.ask(now, room, &mut hands)?;
+        if let Input::Submit(request) = &input {
+            self.note_discard(request);
+            if let Some(ledger) = &mut self.ledger {
+                ledger.submit(now, request);
+            }
+            self.last = if self.outstanding == 0 { now } else { self.last };
+            self.outstanding += 1;
+        }
+        Some(input)
+    }
+
+    /// When it or the source does something by itself.
+    pub(super) fn asks_at(&mut self, room: u32) -> Option<Time> {
+        if self.replays() {
+            return None;
+        }
+        [self.source.due(room), self.errand_due(room)].into_iter().flatten().min()
+    }
+
+    /// A request has ended.
+    pub(super) fn end_request(&mut self, now: Time, id: RequestId, how: Ending) {
+        if self.is_replay(id) {
+            return self.end_replay();
+        }
+        let errand = self.end_errand(now, id, how);
+        self.outstanding -= 1;
+        if errand {
+            return;
+        }
+        if let Some(ledger) = &mut self.ledger
+            && let Some(served) = self.source.take_record(now, id)
+        {
+            ledger.end(id, &served, Some(how));
+        }
+        let (source, mut hands) = self.split();
+        source.on_end(now, id, how, &mut hands);
     }
 
     /// What the core is told next. A disk's place is taken when that one is given up, which may have to wait.
@@ -136,20 +192,20 @@ impl<S: RequestSource, K: Kernel> LiveWorld<S, K> {
     }
 
     /// What nobody needs any more is the array's to give up.
-    pub(super) fn note_discard(&mut self, request: &Request) {
+    fn note_discard(&mut self, request: &Request) {
         if request.op == Op::Discard(Discarded::Anything) {
             self.unit.note_discard(request.at);
         }
     }
 
     /// When it asks for more.
-    pub(super) fn errand_due(&self, room: u32) -> Option<Time> {
+    fn errand_due(&self, room: u32) -> Option<Time> {
         let asks = self.first.len() > 1 && room > 0 && !self.source.is_over();
         asks.then(|| self.unit.errand_due(self.clients())).flatten()
     }
 
     /// A request has ended: whether it was an errand.
-    pub(super) fn end_errand(&mut self, now: Time, id: RequestId, how: Ending) -> bool {
+    fn end_errand(&mut self, now: Time, id: RequestId, how: Ending) -> bool {
         if self.first.len() == 1 {
             return false;
         }

@@ -1,10 +1,11 @@
 //! `[array]`: several disks as one.
 
 use super::varied::{Scope, Varied, refuse_later};
-use super::{DriveChoice, Workload};
-use block::{BadInput, Span, units};
-use config::{Section, Word, Words};
+use super::{DriveChoice, LONGEST, Workload};
+use block::{BLOCK_BYTES, BadInput, Span, units};
+use config::{NamedBy, Section, Word, Words};
 use sched::array::{ArrayPlan, Geometry, Level, MOST_DISKS, Migration, Placement};
+use std::path::{Path, PathBuf};
 
 config::keys! {
     /// Several disks as one device.
@@ -25,6 +26,12 @@ config::keys! {
     PLACEMENT: Placement = word("placement").usually("least-finish");
     /// Size of the non-volatile write buffer. A write that fits is complete at once.
     BUFFER: u64 = size("buffer").else_told("none");
+    /// The file or block device that makes the write buffer of an array that is served non-volatile: a write is on it before it is said to
+    /// be complete. It is a little larger than `buffer`. A simulation takes no notice.
+    LOG: String = text("log").naming(NamedBy::File).else_told("none");
+    /// Whether an array is served though the log that it was last served with cannot be had: what was written last is lost, as much
+    /// as `buffer` at most. A simulation takes no notice.
+    WITHOUT_LOG: bool = bool("without_log").usually("false");
     /// How long a write stays in the buffer.
     BUFFER_UNTIL: Until = word("buffer_until").usually("medium");
     /// What becomes of a read that another request interrupts, with mirroring.
@@ -71,6 +78,9 @@ impl Words for ArrayLayout {
     ];
 }
 
+/// Blocks of a buffer that has a log, at least: any request is in it at once.
+const LEAST_LOGGED: u64 = (LONGEST + (1 << 20)) / BLOCK_BYTES;
+
 /// Levels there will be, and what they come with.
 const LATER: [(&str, &str); 1] = [("4", "parity on one disk")];
 
@@ -107,6 +117,10 @@ pub struct ArrayChoice {
     pub degraded: bool,
     /// Whether its disks know checksums of their blocks.
     pub checksums: bool,
+    /// What makes its buffer last, where it is served.
+    pub log: Option<PathBuf>,
+    /// Whether it is served without the log that it was last served with.
+    pub without_log: bool,
 }
 
 /// A disk that fails.
@@ -131,6 +145,7 @@ impl ArrayChoice {
 /// The array, if there is one: of the disks that [[disk]] counts, or of as many as its `disks` says.
 pub(super) fn read(
     root: &Section,
+    folder: &Path,
     counted: Option<u16>,
     members: Vec<DriveChoice>,
     workloads: &[Workload],
@@ -179,6 +194,7 @@ pub(super) fn read(
         return Err(section.error(BUFFER_UNTIL.name(), what, "give one, or take it out"));
     }
     let trusting = section.value(&BUFFER_UNTIL)? == Until::Drive;
+    let (log, without_log) = read_log(&section, folder, buffer, trusting)?;
     let key = match level {
         Level::Mirrored { .. } if section.has(COPIES.name()) => COPIES.name(),
         _ => DISKS.name(),
@@ -194,8 +210,34 @@ pub(super) fn read(
     }
     let (degraded, checksums) = (section.value(&DEGRADED)?, section.value(&CHECKSUMS)?);
     section.close()?;
-    let plan = ArrayPlan { placement, buffer, trusting, migration, delay, comparing: false, journal: None };
-    Ok(Some(ArrayChoice { level, disks, members, unit, plan, fails, degraded, checksums }))
+    let plan = ArrayPlan { placement, buffer, trusting, migration, delay, ..ArrayPlan::default() };
+    Ok(Some(ArrayChoice { level, disks, members, unit, plan, fails, degraded, checksums, log, without_log }))
+}
+
+/// The log of the buffer, and whether none is needed that there was.
+fn read_log(
+    section: &Section,
+    folder: &Path,
+    buffer: u64,
+    trusting: bool,
+) -> Result<(Option<PathBuf>, bool), BadInput> {
+    let log = section.get(&LOG)?.map(|path| folder.join(path));
+    let without = section.value(&WITHOUT_LOG)?;
+    let wrong = match &log {
+        None => return Ok((None, without)),
+        Some(_) if buffer == 0 => {
+            ("a log keeps what is in a `buffer`, and there is none", "give `buffer`, or take `log` out")
+        }
+        Some(_) if buffer < LEAST_LOGGED => {
+            ("a buffer that has a log holds any request, of which one may have 64MiB", "give `buffer` 65MiB at least")
+        }
+        Some(_) if trusting => ("what is on a log stays there until it is on the medium", "take `buffer_until` out"),
+        Some(_) if without => {
+            ("`without_log` is for an array whose log cannot be had", "take `log` and `buffer` out, or `without_log`")
+        }
+        Some(_) => return Ok((log, without)),
+    };
+    Err(section.error(LOG.name(), wrong.0, wrong.1))
 }
 
 /// Whether there is something to repair from, where somebody repairs.

@@ -15,6 +15,7 @@ impl Experiment {
         if let Before::Table(path) = &self.scheduler.mimic.before {
             files.push(path.clone());
         }
+        files.extend(self.array.iter().filter_map(|array| array.log.clone()));
         files.extend(self.workloads.iter().flat_map(|workload| workload.kind.files()));
         files
     }

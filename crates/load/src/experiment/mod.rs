@@ -365,7 +365,7 @@ fn experiment(document: &Document, path: &Path, varied: &Varied) -> Result<Exper
             drive.queue = drive.queue.or(Some(1));
         }
     }
-    let array = array::read(&root, counted, members, &workloads, varied)?;
+    let array = array::read(&root, folder, counted, members, &workloads, varied)?;
     if array.is_some() {
         service::check_array(&root, &drive, &scheduler.rules)?;
     }

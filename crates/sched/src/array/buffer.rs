@@ -3,16 +3,17 @@
 
 use super::children::offset;
 use super::claims::Claims;
-use super::{Array, Task};
+use super::logged::{InFrame, LogState, LoggedWrites, logged_blocks};
+use super::{Array, ArrayPlan, Task};
 use crate::JobId;
-use crate::event::Action;
+use crate::event::{Action, LogOrder};
 use crate::fill::Fill;
 use crate::predict::Predictor;
 use block::{Ending, Extent, Op, Place, RequestId, Time};
 use std::collections::VecDeque;
 
 /// The request of a write that nobody waits for any more.
-const NOBODY: RequestId = RequestId(u32::MAX);
+pub(super) const NOBODY: RequestId = RequestId(u32::MAX);
 
 /// The write buffer of an array.
 #[derive(Debug)]
@@ -29,12 +30,15 @@ pub(super) struct Buffer {
     since: Time,
     from: Time,
     pub(super) fill: Fill,
+    /// What of it is in a log, where it is.
+    pub(super) log: Option<LoggedWrites>,
 }
 
 impl Buffer {
-    pub(super) fn new(room: u64) -> Buffer {
+    /// One of an array that keeps at most `limit` requests: in a log half as many, so that there is room for those who read.
+    pub(super) fn new(plan: &ArrayPlan, limit: u32) -> Buffer {
         Buffer {
-            room,
+            room: plan.buffer,
             used: 0,
             free: Vec::new(),
             frames: 0,
@@ -43,6 +47,7 @@ impl Buffer {
             since: Time::ZERO,
             from: Time::ZERO,
             fill: Fill::default(),
+            log: plan.logged.then(|| LoggedWrites::new(limit.div_ceil(2))),
         }
     }
 
@@ -50,9 +55,30 @@ impl Buffer {
         self.from = from;
     }
 
+    /// How much of the room a write takes.
+    fn cost(&self, blocks: u32) -> u64 {
+        if self.log.is_some() { logged_blocks(blocks) } else { blocks.into() }
+    }
+
     /// Whether a write can be buffered at all.
-    pub(super) fn takes(&self, blocks: u32) -> bool {
-        u64::from(blocks) <= self.room
+    fn takes(&self, blocks: u32) -> bool {
+        self.cost(blocks) <= self.room
+    }
+
+    /// Whether a request is refused: where there is a log, each write must be in it, so that none is undone by what is there.
+    pub(super) fn refuses(&self, op: Op, at: Extent) -> bool {
+        let Some(log) = &self.log else { return false };
+        log.refuses(op, at) || matches!(op, Op::Write { .. }) && !self.takes(at.blocks)
+    }
+
+    /// Frames that are taken.
+    fn taken(&self) -> u32 {
+        self.frames - self.free.len() as u32
+    }
+
+    /// Those that wait for room wait no more.
+    pub(super) fn take_waiting(&mut self) -> impl Iterator<Item = JobId> + use<> {
+        std::mem::take(&mut self.waiting).into_iter().map(|(_, id)| id)
     }
 
     /// Where among those that wait a write is, by its number.
@@ -62,7 +88,8 @@ impl Buffer {
 
     /// How full it is, from 0 to 1.
     fn share(&self) -> f64 {
-        self.used as f64 / self.room.max(1) as f64
+        let share = self.used as f64 / self.room.max(1) as f64;
+        self.log.as_ref().map_or(share, |log| share.max(f64::from(self.taken()) / f64::from(log.most)))
     }
 
     /// How full it is changes by now.
@@ -75,15 +102,26 @@ impl Buffer {
         self.since = now;
     }
 
-    /// Room for so many blocks: a frame, if there is room.
-    fn take(&mut self, now: Time, blocks: u32) -> Option<u32> {
-        if self.used + u64::from(blocks) > self.room {
-            return None;
+    /// Takes room for a write of so many blocks, if there is any.
+    fn take_room(&mut self, now: Time, blocks: u32) -> bool {
+        let closed = self.log.as_ref().is_some_and(|log| log.state != LogState::Kept);
+        let used = self.used + self.cost(blocks);
+        if closed || used > self.room {
+            return false;
         }
         self.pass(now);
-        self.used += u64::from(blocks);
+        self.used = used;
         if now >= self.from {
             self.fill.most = self.fill.most.max(self.used);
+        }
+        true
+    }
+
+    /// Room for so many blocks: a frame, if there is room.
+    fn take(&mut self, now: Time, blocks: u32) -> Option<u32> {
+        let full = self.log.as_ref().is_some_and(|log| self.taken() >= log.most);
+        if full || !self.take_room(now, blocks) {
+            return None;
         }
         Some(self.free.pop().unwrap_or_else(|| {
             self.frames += 1;
@@ -93,7 +131,10 @@ impl Buffer {
 
     fn give_back(&mut self, now: Time, frame: u32, blocks: u32) {
         self.pass(now);
-        self.used -= u64::from(blocks);
+        self.used -= match &mut self.log {
+            Some(log) => log.settle(frame),
+            None => blocks.into(),
+        };
         self.free.push(frame);
     }
 }
@@ -131,7 +172,7 @@ impl<P: Predictor> Array<P> {
     fn put_in(&mut self, id: JobId, out: &mut Vec<Action>) -> bool {
         let (Some(buffer), Some(job)) = (&mut self.buffer, self.tasks.get_mut(id)) else { return false };
         let Some(frame) = buffer.take(self.now, job.at.blocks) else { return false };
-        let (request, blocks) = (job.request, job.at.blocks);
+        let (request, at, blocks) = (job.request, job.at, job.at.blocks);
         job.spot.buffered = Some(frame);
         job.request = NOBODY;
         // It leaves the buffer when it is on the medium, not in a drive's memory.
@@ -143,16 +184,27 @@ impl<P: Predictor> Array<P> {
             job.spot.base = to;
         }
         out.push(Action::Copy { from: Place::Request(request, 0), to, blocks });
-        out.push(Action::Finish(request, Ending::Finished));
+        let log = self.buffer.as_mut().and_then(|buffer| buffer.log.as_mut());
+        out.push(match log.map(|log| log.add(frame, blocks, InFrame::Alone)) {
+            Some(number) => Action::Log(LogOrder::Write { number, request, at, place: to }),
+            None => Action::Finish(request, Ending::Finished),
+        });
         self.weigh();
         true
     }
 
     /// A write that was buffered is on the disks, or lost because none takes it: there is room for others.
-    pub(super) fn free_frame(&mut self, frame: u32, blocks: u32, lost: bool, out: &mut Vec<Action>) {
+    pub(super) fn free_frame(&mut self, frame: u32, at: Extent, lost: bool, out: &mut Vec<Action>) {
         let Some(buffer) = &mut self.buffer else { return };
         buffer.fill.lost += u64::from(lost);
-        buffer.give_back(self.now, frame, blocks);
+        if lost && buffer.log.is_some() {
+            return self.get_stuck(at, out);
+        }
+        buffer.give_back(self.now, frame, at.blocks);
+        if let Some(log) = &buffer.log {
+            out.push(Action::Log(LogOrder::Settled(log.oldest())));
+            self.tell_drained(out);
+        }
         while let Some((_, id)) = self.buffer.as_ref().and_then(|buffer| buffer.waiting.front().copied()) {
             if !self.put_in(id, out) {
                 break;
@@ -186,13 +238,23 @@ impl<P: Predictor> Array<P> {
         let (request, at, writes) = (job.request, job.at, job.op.writes());
         let Some(last) = self.overlap.blocker(job).and_then(|last| self.tasks.get(last)) else { return false };
         let (held, Task { base, begun, buffered, .. }) = (last.at, last.spot);
-        if job.op == Op::Repair || buffered.is_none() || !within(at, held) || (writes && begun) {
+        let Some(frame) = buffered.filter(|_| job.op != Op::Repair && within(at, held) && !(writes && begun)) else {
+            return false;
+        };
+        let Some(buffer) = &mut self.buffer else { return false };
+        if writes && buffer.log.is_some() && !(buffer.waiting.is_empty() && buffer.take_room(self.now, at.blocks)) {
             return false;
         }
+        let number = buffer.log.as_mut().filter(|_| writes).map(|log| log.add(frame, at.blocks, InFrame::WithOthers));
         let here = offset(base, (at.start.0 - held.start.0) as u32);
         let there = Place::Request(request, 0);
         let (from, to) = if writes { (there, here) } else { (here, there) };
         out.push(Action::Copy { from, to, blocks: at.blocks });
+        if let (Some(number), Some(job)) = (number, self.tasks.get_mut(id)) {
+            out.push(Action::Log(LogOrder::Write { number, request, at, place: here }));
+            job.request = NOBODY;
+            self.weigh();
+        }
         self.end(id, Ending::Finished, out);
         true
     }

@@ -172,7 +172,8 @@ impl<P: Predictor> Array<P> {
                 | Action::Complete(_)
                 | Action::Mend(..)
                 | Action::Record { .. }
-                | Action::Forget(_) => {
+                | Action::Forget(_)
+                | Action::Log(_) => {
                     debug_assert!(false, "one disk is no array");
                 }
                 Action::Finish(child, ending) => self.child_ended(child.0, ending, out),
@@ -289,6 +290,16 @@ impl<P: Predictor> Array<P> {
         }
         let Some(piece) = self.geometry.piece_on(child.disk, child.at) else { return false };
         self.geometry.copies_of(piece.row, piece.column).all(|disk| !self.standings.holds(disk, child.at))
+    }
+
+    /// A disk is of no use any more: what waits for it is had another way.
+    pub(super) fn fail(&mut self, disk: DiskId, out: &mut Vec<Action>) {
+        if !self.standings.fail(disk) {
+            return;
+        }
+        self.leave(disk, out);
+        let children = self.children.iter().filter(|(_, child)| child.disk == disk);
+        self.posts.extend(children.map(|(id, child)| Post::Amend(id, child.number, Change::Cancel)));
     }
 
     /// What a read did not bring is had another way.

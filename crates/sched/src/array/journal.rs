@@ -20,7 +20,7 @@
 use super::Array;
 use super::code::{Slots, bit, each};
 use super::parity::{Aim, Update, UpdateStage};
-use crate::event::Action;
+use crate::event::{Action, LogOrder};
 use crate::predict::Predictor;
 use block::{DiskId, Extent, Place};
 use std::collections::VecDeque;
@@ -107,6 +107,11 @@ pub(super) enum Leave {
     Recorded,
     /// Not now, or not as it is: it was seen to.
     Refused,
+}
+
+/// Whether an action rests on what the disks know of one another.
+fn is_told(action: &Action) -> bool {
+    matches!(action, Action::Finish(..) | Action::Log(LogOrder::Settled(_) | LogOrder::Drained))
 }
 
 impl<P: Predictor> Array<P> {
@@ -320,8 +325,7 @@ impl<P: Predictor> Array<P> {
                 let under_way = self.updates.iter().any(|(_, it)| is_written(it));
                 let Some(journal) = &mut self.journal else { return };
                 let told = out.split_off(from);
-                let (ends, rest): (Vec<Action>, Vec<Action>) =
-                    told.into_iter().partition(|action| matches!(action, Action::Finish(..)));
+                let (ends, rest): (Vec<Action>, Vec<Action>) = told.into_iter().partition(is_told);
                 out.extend(rest);
                 journal.untold.extend(ends);
                 if under_way {

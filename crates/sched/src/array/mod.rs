@@ -19,6 +19,7 @@ mod code;
 pub mod field;
 mod geometry;
 mod journal;
+mod logged;
 mod migration;
 mod parity;
 mod parts;
@@ -28,6 +29,7 @@ mod standing;
 
 pub use geometry::{Geometry, Level, MOST_DISKS, MOST_WITH_PARITY, Piece};
 pub use journal::{JournalArea, MOST_RECORDS, RECORDS_OF_DISK};
+pub use logged::{LOG_PAGE, logged_blocks};
 pub use migration::Migration;
 pub use placement::Placement;
 
@@ -44,7 +46,7 @@ use crate::world::Scheduler;
 use crate::{Job, JobId, Jobs};
 use block::errno::{ECANCELED, EINVAL, EIO, EOPNOTSUPP};
 use block::{Change, Discarded, DiskId, Ending, Extent, Op, Place, Request, RequestId, Span, Time};
-use buffer::Buffer;
+use buffer::{Buffer, NOBODY};
 use children::{ChildRequest, Owner, Post, offset};
 use journal::StripeJournal;
 use parity::Update;
@@ -66,6 +68,8 @@ pub struct ArrayPlan {
     pub placement: Placement,
     /// Blocks of its non-volatile write buffer; 0: none.
     pub buffer: u64,
+    /// Whether the world keeps what is in the buffer in a log. Then the caller guarantees that the buffer has room for any write.
+    pub logged: bool,
     /// Whether what was buffered stays so only until its disks have taken it, though their memory forgets.
     pub trusting: bool,
     /// Whether reads go on at another copy.
@@ -171,7 +175,7 @@ impl<P: Predictor> Array<P> {
             children: Slab::default(),
             born: 0,
             updates: Slab::default(),
-            buffer: (plan.buffer > 0).then(|| Buffer::new(plan.buffer)),
+            buffer: (plan.buffer > 0).then(|| Buffer::new(&plan, limit)),
             journal: plan
                 .journal
                 .filter(|_| geometry.has_parity())
@@ -196,6 +200,9 @@ impl<P: Predictor> Array<P> {
         let sane = request.op == Op::Flush || (request.at.blocks > 0 && request.at.end().0 <= self.geometry.blocks());
         let ending = match request.op {
             _ if !sane => Some(Ending::Failed(EINVAL)),
+            op if self.buffer.as_ref().is_some_and(|buffer| buffer.refuses(op, request.at)) => {
+                Some(Ending::Failed(EIO))
+            }
             // A hint: what the disks made of it would have to follow from the rest of its rows.
             Op::Discard(Discarded::Anything) => Some(Ending::Finished),
             Op::Discard(_) => Some(Ending::Failed(EOPNOTSUPP)),
@@ -218,7 +225,7 @@ impl<P: Predictor> Array<P> {
         let job = Job::new(request, now, self.sequence, task);
         let id = self.tasks.insert(job);
         if request.op == Op::Flush {
-            return self.start(id, &job, out);
+            return self.flush(id, &job, out);
         }
         self.overlap.add(id, &job, &self.tasks);
         if job.op != Op::Read {
@@ -445,11 +452,13 @@ impl<P: Predictor> Array<P> {
         }
         self.tasks.free(id);
         self.lost += u64::from(ending == Ending::Failed(EIO));
+        self.note_unflushed(job.op, ending);
         match job.spot.buffered {
             Some(frame) => {
                 let lost = ending != Ending::Finished;
-                self.free_frame(frame, job.at.blocks, lost, out);
+                self.free_frame(frame, job.at, lost, out);
             }
+            None if job.request == NOBODY => {}
             None => out.push(Action::Finish(job.request, ending)),
         }
         let mut held = job.first_held;
@@ -488,16 +497,6 @@ impl<P: Predictor> Array<P> {
         let children = self.children.iter().filter(|(_, child)| child.task == id);
         self.posts.extend(children.map(|(id, child)| Post::Amend(id, child.number, change)));
     }
-
-    /// A disk is of no use any more: what waits for it is had another way.
-    fn fail(&mut self, disk: DiskId, out: &mut Vec<Action>) {
-        if !self.standings.fail(disk) {
-            return;
-        }
-        self.leave(disk, out);
-        let children = self.children.iter().filter(|(_, child)| child.disk == disk);
-        self.posts.extend(children.map(|(id, child)| Post::Amend(id, child.number, Change::Cancel)));
-    }
 }
 
 impl<P: Predictor> Scheduler for Array<P> {
@@ -513,6 +512,7 @@ impl<P: Predictor> Scheduler for Array<P> {
             Input::Claim(..) => {
                 (0..self.geometry.disks()).map(DiskId).for_each(|disk| self.tell(now, disk, input, out));
             }
+            Input::Log(news) => self.hear_log(news, out),
             Input::Compared(number, slot, how) => self.note_compared(number, slot, how, out),
             Input::Disk(disk, Health::Replaced) => {
                 self.fail(disk, out);

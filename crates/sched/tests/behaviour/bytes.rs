@@ -10,7 +10,7 @@ use sched::array::{Array, ArrayPlan, Geometry, JournalArea, Level};
 use sched::plan::{ClassRule, Rules};
 use sched::policy::{Beside, usual};
 use sched::predict::Distance;
-use sched::{Action, Core, Health, Input, Scheduler};
+use sched::{Action, Core, Health, Input, LogNews, LogOrder, Scheduler};
 use std::collections::BTreeMap;
 
 /// Blocks of a unit, of which a part can be read from each copy, and of a disk.
@@ -22,6 +22,14 @@ const JOURNAL: JournalArea = JournalArea { first: EACH, blocks: 4 * 60 };
 /// Requests at once, and in all.
 const TOGETHER: usize = 6;
 const ASKED: u32 = 60;
+
+/// What an array keeps beside its disks: blocks of its write buffer, whether that is in a log, and records of rows.
+#[derive(Clone, Copy, Debug)]
+struct Kept {
+    buffer: u64,
+    logged: bool,
+    journal: Option<JournalArea>,
+}
 
 /// A request inside the array.
 struct Inside {
@@ -51,6 +59,10 @@ struct Bytes {
     flying: Vec<(DiskId, Tag, Command)>,
     /// What was written last.
     current: Vec<u64>,
+    /// Whether a log is to be given up; below which number its writes are settled; how many there were.
+    drained: bool,
+    settled: u64,
+    logged: u64,
     dice: Dice,
     out: Vec<Action>,
 }
@@ -65,7 +77,7 @@ fn times(bytes: u64, factor: u8) -> u64 {
 }
 
 impl Bytes {
-    fn new(level: Level, buffer: u64, journal: Option<JournalArea>, seed: u64) -> Bytes {
+    fn new(level: Level, Kept { buffer, logged, journal }: Kept, seed: u64) -> Bytes {
         let each = EACH + u64::from(JOURNAL.blocks);
         let caps = Caps { blocks: each, depth: 2, seek: false };
         let geometry = Geometry::new(level, DISKS, UNIT, EACH).expect("an array");
@@ -74,7 +86,7 @@ impl Bytes {
             let make = || usual("fcfs").make(&Beside::default());
             Core::new(caps, u32::MAX, Distance::default(), rules, Box::new(make))
         };
-        let plan = ArrayPlan { buffer, journal, ..ArrayPlan::default() };
+        let plan = ArrayPlan { buffer, logged, journal, ..ArrayPlan::default() };
         let cores = (0..DISKS).map(|_| core(rules.clone())).collect();
         Bytes {
             array: Array::new(geometry, plan, rules, TOGETHER as u32, cores),
@@ -91,6 +103,9 @@ impl Bytes {
             inside: (0..TOGETHER).map(|_| None).collect(),
             flying: Vec::new(),
             current: vec![0; geometry.blocks() as usize],
+            drained: false,
+            settled: 1,
+            logged: 0,
             dice: Dice(seed),
             out: Vec::new(),
         }
@@ -151,6 +166,7 @@ impl Bytes {
                     let into = self.memory(into, blocks).iter_mut();
                     into.zip(from).for_each(|(sum, term)| *sum ^= times(term, factor.0));
                 }
+                Action::Log(order) => self.log(order),
                 Action::Finish(id, how) => {
                     assert!(
                         !self.journals || self.unknown.is_empty(),
@@ -169,6 +185,38 @@ impl Bytes {
             }
         }
         self.out = out;
+    }
+
+    /// A write ends when it is in the log, whose room is had again in order.
+    fn log(&mut self, order: LogOrder) {
+        match order {
+            LogOrder::Write { number, request, at, place } => {
+                self.logged += 1;
+                assert_eq!(number, self.logged);
+                let it = self.inside[request.0 as usize].take().expect("it ends once");
+                assert!(
+                    it.request.at == at && self.memory(place, at.blocks) == it.memory,
+                    "{at:?} is in the log otherwise"
+                );
+            }
+            LogOrder::Settled(below) => {
+                assert!(self.settled <= below && below <= self.logged + 1);
+                assert!(!self.journals || self.unknown.is_empty(), "it rests on {:?}", self.unknown);
+                self.settled = below;
+            }
+            LogOrder::Drained => {
+                assert_eq!(self.settled, self.logged + 1, "the log is needed");
+                self.drained = true;
+            }
+            LogOrder::Stuck => panic!("the disks take it"),
+        }
+    }
+
+    /// The disks know that no log is needed any more.
+    fn give_up_log(&mut self) {
+        if std::mem::take(&mut self.drained) {
+            self.handle(Input::Log(LogNews::GivenUp));
+        }
     }
 
     /// A row of which a column is missing is written only beside a record that is about it, and through to the medium.
@@ -257,7 +305,8 @@ impl Bytes {
     fn read_all(&mut self) {
         for first in (0..self.current.len() as u64).step_by(600) {
             self.ask(false, Extent::new(first, 600));
-            while !self.flying.is_empty() || !self.unknown.is_empty() {
+            while !self.flying.is_empty() || !self.unknown.is_empty() || self.drained {
+                self.give_up_log();
                 if self.flying.is_empty() { self.tell_known() } else { self.complete() }
             }
         }
@@ -272,14 +321,15 @@ fn at_random(dice: &mut Dice, blocks: u32) -> Vec<u64> {
 #[test]
 fn whoever_reads_gets_what_was_written_last() {
     let levels = [Level::Striped, Level::Mirrored { copies: 2 }, Level::Parity, Level::DoubleParity];
-    let kinds = [(0, None), (900, None), (0, Some(JOURNAL))];
-    for (level, (buffer, journal)) in levels.into_iter().flat_map(|level| kinds.map(|kind| (level, kind))) {
-        let mut recorded = 0;
+    let kinds = [(0, false, None), (900, false, None), (0, false, Some(JOURNAL)), (900, true, Some(JOURNAL))];
+    let kinds = kinds.map(|(buffer, logged, journal)| Kept { buffer, logged, journal });
+    for (level, kept) in levels.into_iter().flat_map(|level| kinds.map(|kind| (level, kind))) {
+        let (mut recorded, mut logged) = (0, 0);
         for seed in 0..12 {
-            println!("{level:?}, {buffer} blocks of buffer, {journal:?}, seed {seed}");
-            let mut it = Bytes::new(level, buffer, journal, seed);
+            println!("{level:?}, {kept:?}, seed {seed}");
+            let mut it = Bytes::new(level, kept, seed);
             let mut asked = 0;
-            while asked < ASKED || !it.flying.is_empty() || !it.unknown.is_empty() {
+            while asked < ASKED || !it.flying.is_empty() || !it.unknown.is_empty() || it.drained {
                 match it.dice.below(14) {
                     0..=3 if asked < ASKED => {
                         let most = if it.dice.once_in(2) { 700 } else { 40 };
@@ -295,6 +345,10 @@ fn whoever_reads_gets_what_was_written_last() {
                     }
                     5 if it.dice.once_in(4) => it.fail(),
                     6..=7 => it.tell_known(),
+                    8 if kept.logged && asked > ASKED / 2 && it.dice.once_in(4) => {
+                        it.handle(Input::Log(LogNews::Failed))
+                    }
+                    9 => it.give_up_log(),
                     _ if !it.flying.is_empty() => it.complete(),
                     _ => {}
                 }
@@ -302,15 +356,17 @@ fn whoever_reads_gets_what_was_written_last() {
             it.read_all();
             assert!(it.records.is_empty(), "{:?} are not done with", it.records);
             recorded += it.recorded;
+            logged += it.logged;
         }
-        assert_eq!(recorded > 0, level.parities() > 0 && journal.is_some(), "{level:?}");
+        assert_eq!(recorded > 0, level.parities() > 0 && kept.journal.is_some(), "{level:?}");
+        assert_eq!(logged > 0, kept.logged, "{level:?}");
     }
 }
 
 #[test]
 fn a_write_to_several_disks_that_has_begun_is_not_cancelled() {
     for level in [Level::Mirrored { copies: 2 }, Level::Parity, Level::DoubleParity] {
-        let mut it = Bytes::new(level, 0, None, 3);
+        let mut it = Bytes::new(level, Kept { buffer: 0, logged: false, journal: None }, 3);
         it.ask(true, Extent::new(100, 500));
         it.handle(Input::Amend(RequestId(0), Change::Cancel));
         while !it.flying.is_empty() {

@@ -2,7 +2,9 @@
 
 use block::Span;
 use proptest::prelude::*;
-use sched::plan::{ClassRule, LastFua, Plan, PreemptAt, Preemption, Prefetch, Rules, Short, Split, WriteChunk};
+use sched::plan::{
+    ClassRule, LastFua, LatePlan, Plan, PreemptAt, Preemption, Prefetch, Rules, Short, Split, WriteChunk,
+};
 
 fn plans() -> impl Strategy<Value = Plan> {
     let chunk = prop_oneof![1..9u32, 16..64u32, Just(400u32)];
@@ -17,13 +19,22 @@ fn plans() -> impl Strategy<Value = Plan> {
         offset,
         short,
         splitting,
-        (prefetch, 1..6u32),
+        (prefetch, 1..6u32, prop::sample::select(vec![None, Some(LatePlan::USUAL)])),
         prop_oneof![Just(LastFua::Never), Just(LastFua::Always), Just(LastFua::Auto)],
     )
         .prop_map(
-            |(chunk, jit, offset, short, (split, split_beyond, split_parts), (prefetch, prefetch_most), last_fua)| {
+            |(
+                chunk,
+                jit,
+                offset,
+                short,
+                (split, split_beyond, split_parts),
+                (prefetch, prefetch_most, late),
+                last_fua,
+            )| {
                 Plan {
                     chunk,
+                    late,
                     write_chunk: WriteChunk::AsRead,
                     jit,
                     offset,

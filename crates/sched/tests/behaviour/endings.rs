@@ -253,6 +253,7 @@ impl World for Chaos {
             | Action::Mend(..)
             | Action::Record { .. }
             | Action::Forget(_)
+            | Action::Log(_)
             | Action::Wait(..)
             | Action::Credit(_)
             | Action::Bill(_)

@@ -112,7 +112,7 @@ impl World for Doze {
             Action::GiveUp(_) | Action::Complete(_) | Action::Compare { .. } | Action::Mend(..) => {
                 panic!("one disk is no array")
             }
-            Action::Record { .. } | Action::Forget(_) => {
+            Action::Record { .. } | Action::Forget(_) | Action::Log(_) => {
                 panic!("one disk has no rows")
             }
         }

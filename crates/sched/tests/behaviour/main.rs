@@ -19,6 +19,7 @@ mod idle;
 mod inherited;
 mod lines;
 mod linux;
+mod logged;
 mod naive;
 mod peers;
 mod random;

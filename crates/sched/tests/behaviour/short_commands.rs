@@ -540,6 +540,7 @@ impl World for Chaos {
             | Action::Compare { .. }
             | Action::Record { .. }
             | Action::Forget(_)
+            | Action::Log(_)
             | Action::Mend(..) => {
                 panic!("{action:?} of one disk")
             }

@@ -42,6 +42,8 @@ pub(super) struct Asker {
     /// Whether it stays until that is done, and whether it is.
     pub(super) stays: bool,
     pub(super) is_done: bool,
+    /// Whether what was answered is there from then on.
+    pub(super) logs: bool,
 }
 
 pub(super) fn content(stamp: u64) -> Held {
@@ -114,8 +116,8 @@ impl Asker {
 }
 
 impl RequestSource for Asker {
-    fn due(&self, _: u32) -> Option<Time> {
-        let asks = (self.may_ask() && self.asked.iter().any(Option::is_none)).then_some(self.next);
+    fn due(&self, room: u32) -> Option<Time> {
+        let asks = (room > 0 && self.may_ask() && self.asked.iter().any(Option::is_none)).then_some(self.next);
         asks.into_iter().chain(self.orders.iter().map(|(_, at)| *at)).min()
     }
 
@@ -169,7 +171,7 @@ impl RequestSource for Asker {
                 for block in within {
                     let history = &mut self.blocks[block];
                     history.iter_mut().filter(|(stamp, _)| *stamp == it.stamp).for_each(|(_, done)| *done = true);
-                    if fua {
+                    if fua || self.logs {
                         self.keep(block, it.stamp);
                     }
                 }

@@ -78,7 +78,7 @@ impl Scene {
             }
             let stamp = |block| if is_former && former.is_some() { block + 1 } else { ANYTHING };
             let mut blocks: Vec<History> = (0..geometry.blocks()).map(|block| vec![(stamp(block), true)]).collect();
-            let row = Rows { geometry, outside: &outside, held };
+            let row = Rows { geometry, outside: &outside, held, logged: BTreeMap::new() };
             (0..geometry.rows()).for_each(|at| (0..UNIT).for_each(|within| row.check(at, within, &mut blocks)));
         }
         let name = create(&mut outside.boxed(), geometry).expect("it is made anew");

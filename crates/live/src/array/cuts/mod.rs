@@ -10,6 +10,7 @@
 
 mod asker;
 mod disk;
+mod logs;
 mod making;
 
 use super::assembly::read_label;
@@ -28,6 +29,7 @@ use asker::{Asker, History, content};
 use block::{BLOCK_BYTES, Caps, DiskId, Qos, Span, Time};
 use disk::{Disk, Held, Platter, Power, Virtual};
 use load::Draw;
+use logs::LogFate;
 use sched::array::field::Factor;
 use sched::array::{Array, ArrayPlan, Geometry, Level};
 use sched::plan::Rules;
@@ -35,6 +37,7 @@ use sched::policy::{self, Beside};
 use sched::predict::Distance;
 use sched::{Core, run};
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 const BLOCK: usize = BLOCK_BYTES as usize;
@@ -82,6 +85,8 @@ struct Scene {
     empties: bool,
     /// Whether they know checksums of their blocks.
     sums: bool,
+    /// What becomes of the log of its write buffer.
+    log: LogFate,
 }
 
 /// What there is beside the array.
@@ -89,6 +94,8 @@ struct Outside {
     power: Rc<RefCell<Power>>,
     /// Those that were opened to take a place are at the end of what stands there.
     places: Rc<RefCell<Places>>,
+    /// What the log is on.
+    tape: Rc<RefCell<Platter>>,
     sums: bool,
 }
 
@@ -99,7 +106,8 @@ impl Outside {
             Power { draw, now: Time::ZERO, left: u64::MAX, off: false, empties: scene.empties, stores: Vec::new() };
         let blocks = Outside::blocks(scene.sums);
         let places = (0..scene.disks).map(|_| vec![Platter::holding([0; BLOCK], blocks)]).collect();
-        Outside { power: Rc::new(RefCell::new(power)), places: Rc::new(RefCell::new(places)), sums: scene.sums }
+        let (power, places) = (Rc::new(RefCell::new(power)), Rc::new(RefCell::new(places)));
+        Outside { power, places, tape: scene.make_tape(), sums: scene.sums }
     }
 
     /// Blocks of a disk, with room for its checksums.
@@ -201,9 +209,30 @@ impl Scene {
         let caps = Caps { blocks: DISK, depth: 4, seek: false };
         let policy = || policy::usual("fcfs").make(&Beside::default());
         let core = || Core::new(caps, u32::MAX, Distance::default(), Rules::default(), Box::new(policy));
-        let plan = ArrayPlan { comparing: true, journal: Some(JOURNAL), ..ArrayPlan::default() };
+        let (buffer, logged) = (self.room(), self.log != LogFate::None);
+        let plan = ArrayPlan { comparing: true, journal: Some(JOURNAL), buffer, logged, ..ArrayPlan::default() };
         let cores = (0..self.disks).map(|_| core()).collect();
         Array::new(self.geometry(), plan, Rules::default(), 8, cores)
+    }
+
+    /// Who asks, and knows of nothing yet.
+    fn make_asker(&self, outside: &Outside) -> Asker {
+        let geometry = self.geometry();
+        Asker {
+            power: Rc::clone(&outside.power),
+            blocks: Vec::new(),
+            asked: (0..TOGETHER).map(|_| None).collect(),
+            left: self.requests,
+            stamp: 0,
+            next: Time::ZERO,
+            finished: 0,
+            region: regions::blocks(&geometry, 0).1,
+            most: if self.seed % 11 < 4 { regions::blocks(&geometry, 1).1 } else { geometry.blocks() },
+            orders: Vec::new(),
+            stays: false,
+            is_done: true,
+            logs: self.log == LogFate::Kept,
+        }
     }
 
     /// What the array is told, where these disks are not what they were.
@@ -248,21 +277,20 @@ impl Scene {
             let replaced: Vec<usize> = victims.iter().filter(is_wanted).copied().collect();
             let at = |order| (order, now + Span(outside.below(2500)));
             let known = ArrayNotes::new(&status, 1 + self.seed * 3 + life as u64);
-            let unit = Members::new(geometry, members.into_iter().flatten().collect());
+            let log = self.open_log(&outside, &status, self.log_fails(&outside, life));
+            if log.is_none() && self.log != LogFate::None {
+                cut = true;
+                self.restore(&outside, &mut blocks, Loss::Power);
+                continue;
+            }
+            let unit = Members::new(geometry, members.into_iter().flatten().collect()).logging(log);
             let unit = unit.repairing([self.pace(), self.pace()], Some(outside.opener())).noting(known);
             let asker = Asker {
-                power: Rc::clone(power),
                 blocks: std::mem::take(&mut blocks),
-                asked: (0..TOGETHER).map(|_| None).collect(),
-                left: self.requests,
                 stamp,
-                next: Time::ZERO,
-                finished: 0,
-                region: regions::blocks(&geometry, 0).1,
-                most: if self.seed % 11 < 4 { regions::blocks(&geometry, 1).1 } else { geometry.blocks() },
                 orders: self.list_orders(&replaced).into_iter().map(at).collect(),
                 stays: life == 2 && is_replaced || scrubs,
-                is_done: true,
+                ..self.make_asker(&outside)
             };
             let mut world = LiveWorld::new(Virtual(Rc::clone(power)), Box::new(unit), asker, Span(u64::MAX / 4));
             run(&mut self.make_core(), &mut world);
@@ -280,8 +308,9 @@ impl Scene {
                 assert!(outside.platter(victim).borrow().bad.is_empty(), "it was not written anew");
                 break;
             }
+            let status = inspect(&mut outside.units(&[]), &geometry);
+            assert!(life < 2 || status.names().is_some_and(|(_, log)| log.is_none()), "it ended well");
             if life == 2 && is_replaced {
-                let status = inspect(&mut outside.units(&[]), &geometry);
                 assert!(status.disks.iter().all(|state| *state == MemberState::Sound), "{}", status.text());
             }
         }
@@ -351,7 +380,8 @@ impl Scene {
                 );
             }
         }
-        let row = Rows { geometry, outside, held };
+        let logged = self.read_log(outside, &status);
+        let row = Rows { geometry, outside, held, logged };
         (0..geometry.rows()).for_each(|number| (0..UNIT).for_each(|within| row.check(number, within, blocks)));
     }
 }
@@ -361,6 +391,8 @@ struct Rows<'a> {
     geometry: Geometry,
     outside: &'a Outside,
     held: Vec<u64>,
+    /// What is on the log, by block of the array.
+    logged: BTreeMap<u64, Held>,
 }
 
 impl Rows<'_> {
@@ -426,7 +458,8 @@ impl Rows<'_> {
         let parities: Vec<_> = (0..geometry.parities()).map(|parity| self.of(slot(parity), row, within)).collect();
         self.recover(&mut columns, &parities);
         for (column, held) in (0..).zip(&columns) {
-            let (block, held) = (number(column), held.expect("a content"));
+            let block = number(column);
+            let held = self.logged.get(&(block as u64)).copied().unwrap_or(held.expect("a content"));
             let may: Vec<u64> = blocks[block].iter().map(|(stamp, _)| *stamp).collect();
             let is = may.iter().copied().find(|stamp| content(*stamp) == held);
             let unknown = may.contains(&ANYTHING);
@@ -454,13 +487,16 @@ fn scene(seed: u64, requests: u32) -> Scene {
         victims: if is_twice { 2 } else { 1 },
         empties: seed % 5 != 4,
         sums: seed % 7 < 3,
+        log: LogFate::of(seed),
     }
 }
 
 fn tell(scene: &Scene, writes: u64) -> bool {
     let played = std::panic::catch_unwind(|| scene.play(writes));
-    let Scene { seed, level, fate, .. } = scene;
-    played.unwrap_or_else(|_| panic!("seed {seed}, {level:?}, {fate:?}: the power goes after {writes} writes"))
+    let Scene { seed, level, fate, log, .. } = scene;
+    played.unwrap_or_else(|_| {
+        panic!("seed {seed}, {level:?}, {fate:?}, log {log:?}: the power goes after {writes} writes")
+    })
 }
 
 /// What a variable of the environment says.
@@ -487,18 +523,19 @@ fn wherever_the_power_goes_what_was_flushed_is_there_and_all_agrees() {
     }
     let mut cuts: u64 = (0..12).map(|seed| cut_everywhere(&scene(seed, 12))).sum();
     // Two disks of a row that was being written go, and the power between the notes of that.
-    cuts += u64::from(tell(&scene(3812, 40), 18));
+    cuts += u64::from(tell(&Scene { log: LogFate::None, ..scene(3812, 40) }, 18));
     for seed in 100..100 + read_number("HALFTURN_SEEDS").unwrap_or(300) {
         cuts += u64::from(tell(&scene(seed, 40), Draw::new(seed, 9).below(250)));
     }
-    println!("{cuts} cuts");
-    assert!(cuts > 300, "{cuts}");
+    let replayed = logs::count_replayed();
+    println!("{cuts} cuts, {replayed} writes on a log alone");
+    assert!(cuts > 300 && replayed > 300, "{cuts} cuts, {replayed} writes");
 }
 
 #[test]
 fn a_scrub_writes_anew_what_cannot_be_read_and_what_does_not_agree() {
     for seed in 0..90 {
-        assert!(!tell(&Scene { fate: Fate::Scrubbed, ..scene(seed, 40) }, u64::MAX));
+        assert!(!tell(&Scene { fate: Fate::Scrubbed, log: LogFate::None, ..scene(seed, 40) }, u64::MAX));
     }
 }
 

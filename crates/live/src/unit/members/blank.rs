@@ -9,7 +9,7 @@
 //! first, so that copies agree whenever the power goes; and only when it is zeros on all media, it counts as never written.
 
 use super::Members;
-use crate::array::{self, Clients, RegionBits};
+use crate::array::{self, Clients, RegionBits, WriteLog};
 use crate::unit::LiveDevice;
 use block::{DiskId, Extent};
 use std::ops::Range;
@@ -102,6 +102,7 @@ impl Members {
         self.notes.as_ref().is_some_and(|notes| notes.has_discarded())
             && self.lacking().is_empty()
             && self.filling_disks().is_empty()
+            && self.log.as_ref().is_none_or(WriteLog::is_settled)
             && self.members.iter().all(|member| member.unit.can_empty())
     }
 
