@@ -231,7 +231,9 @@ fn what_was_answered_survives_a_kill_where_there_is_a_log() {
     server.kill();
     let (served, why) = array("assemble", "without.toml");
     assert!(!served && why.contains("last served with a log"), "{why}");
-    Server::start(&folder).end();
+    let server = Server::start(&folder);
+    drop(server.connect());
+    server.end();
     assert_eq!(array("assemble", "without.toml"), (true, String::new()));
     fs::remove_dir_all(&folder).expect("its folder");
 }
