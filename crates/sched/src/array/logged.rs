@@ -70,6 +70,8 @@ pub(super) struct LoggedWrites {
     lost: Vec<Extent>,
     /// Whether something may be in the memory of disks, other than what was buffered.
     pub(super) unflushed: bool,
+    /// Flushes of the disks that are under way: until they have ended, what was there may be there still.
+    flushing: u32,
 }
 
 impl LoggedWrites {
@@ -83,6 +85,7 @@ impl LoggedWrites {
             flushes: Vec::new(),
             lost: Vec::new(),
             unflushed: true,
+            flushing: 0,
         }
     }
 
@@ -146,9 +149,9 @@ impl<P: Predictor> Array<P> {
     pub(super) fn flush(&mut self, id: JobId, job: &Job<Task>, out: &mut Vec<Action>) {
         match self.log() {
             Some(LoggedWrites { state: LogState::Failed, flushes, .. }) => flushes.push(id),
-            Some(LoggedWrites { unflushed: false, .. }) => self.end(id, Ending::Finished, out),
+            Some(LoggedWrites { unflushed: false, flushing: 0, .. }) => self.end(id, Ending::Finished, out),
             log => {
-                log.into_iter().for_each(|log| log.unflushed = false);
+                log.into_iter().for_each(|log| (log.unflushed, log.flushing) = (false, log.flushing + 1));
                 self.start(id, job, out);
             }
         }
@@ -156,9 +159,10 @@ impl<P: Predictor> Array<P> {
 
     /// A task has ended, by which something may have come to be in the memory of disks.
     pub(super) fn note_unflushed(&mut self, op: Op, ending: Ending) {
-        if op == Op::Repair || op == Op::Flush && ending != Ending::Finished {
-            self.log().into_iter().for_each(|log| log.unflushed = true);
-        }
+        let Some(log) = self.log() else { return };
+        log.unflushed |= op == Op::Repair || op == Op::Flush && ending != Ending::Finished;
+        // One that had nothing to do ends while none is under way.
+        log.flushing = log.flushing.saturating_sub(u32::from(op == Op::Flush));
     }
 
     /// What is in the buffer no disk takes.

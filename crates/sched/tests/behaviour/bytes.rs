@@ -201,7 +201,9 @@ impl Bytes {
             }
             LogOrder::Settled(below) => {
                 assert!(self.settled <= below && below <= self.logged + 1);
-                assert!(!self.journals || self.unknown.is_empty(), "it rests on {:?}", self.unknown);
+                let is_known = |disk: &DiskId| self.gone.contains(disk) && !self.unknown.contains(disk);
+                let all_known = self.failed.iter().all(is_known);
+                assert!(!self.journals || all_known, "it rests on {:?}, of {:?}", self.unknown, self.failed);
                 self.settled = below;
             }
             LogOrder::Drained => {

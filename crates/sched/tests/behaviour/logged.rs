@@ -120,6 +120,7 @@ fn what_is_written_over_in_the_buffer_is_in_the_log_once_more() {
 fn a_flush_needs_the_disks_only_for_what_is_not_in_the_log() {
     let mut it = Logged::new(MIRRORED);
     assert_eq!(it.flushes(9), [], "nobody knows what they had before");
+    assert_eq!(it.flushes(8), [], "nor whether they have it on their media yet");
     it.complete(Outcome::Ok, |_| true);
     it.writes(0, 0);
     assert_eq!(it.flushes(1), [ends(1, Ending::Finished)]);
