@@ -485,7 +485,7 @@ impl ShortCommands {
             Some(Filler::Job(id)) => {
                 let Some(job) = board.jobs.get(id).copied() else { return false };
                 let rest = job.rest();
-                let most = rest.blocks.min(self.chunk(board, job.spot));
+                let most = rest.blocks.min(self.chunk(board, &job));
                 let takes = |blocks: u32| board.belief.follow_on(now, Extent { blocks, ..rest });
                 let whole = takes(most);
                 // The last one is as long as there is time for.

@@ -19,22 +19,32 @@ const HARMLESS: Span = Span(50_000);
 pub(crate) struct Tardiness {
     mean: i64,
     spread: i64,
+    /// By how much it is mostly late: asked more often than learned.
+    usual: Span,
 }
 
 impl Tardiness {
     /// It was so late; not at all says that it is not known.
+    #[inline]
     pub(crate) fn add(&mut self, late: Span) {
         if late > Span::ZERO {
-            let off = late.0.min(1 << 40) as i64 - self.mean;
-            self.mean += off / SHARE;
-            self.spread += (off.abs() - self.spread) / SHARE;
+            self.learn(late);
         }
     }
 
-    /// By how much it is mostly late; nothing where that does no harm.
-    pub(crate) fn usual(self) -> Span {
+    #[inline(never)]
+    fn learn(&mut self, late: Span) {
+        let off = late.0.min(1 << 40) as i64 - self.mean;
+        self.mean += off / SHARE;
+        self.spread += (off.abs() - self.spread) / SHARE;
         let usual = Span((self.mean + self.spread / PART).max(0) as u64);
-        if usual > HARMLESS { usual } else { Span::ZERO }
+        self.usual = if usual > HARMLESS { usual } else { Span::ZERO };
+    }
+
+    /// By how much it is mostly late; nothing where that does no harm.
+    #[inline]
+    pub(crate) fn usual(self) -> Span {
+        self.usual
     }
 }
 

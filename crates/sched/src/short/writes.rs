@@ -4,7 +4,7 @@ use super::{ShortCommands, ShortStage};
 use crate::Job;
 use crate::backlog::InTurn;
 use crate::board::Board;
-use crate::plan::WriteChunk;
+use crate::plan::{LatePlan, WriteChunk};
 use crate::predict::Predictor;
 use block::{Op, Span, Time};
 
@@ -23,13 +23,20 @@ const BESIDE: u64 = 8;
 
 impl ShortCommands {
     /// The most blocks of a command that reads: more while the host is late, so that it comes to the next one in time.
-    pub(super) fn chunk<P: Predictor>(&self, board: &Board<P>, spot: P::Spot) -> u32 {
-        let late = self.tardiness.usual();
-        let Some(rule) = self.plan.late.filter(|_| late > Span::ZERO) else { return self.plan.chunk };
+    #[inline]
+    pub(super) fn chunk<P: Predictor>(&self, board: &Board<P>, job: &Job<P::Spot>) -> u32 {
+        match (self.tardiness.usual(), self.plan.late) {
+            (Span::ZERO, _) | (_, None) => self.plan.chunk,
+            (late, Some(rule)) => self.lengthen(board, job, late, rule),
+        }
+    }
+
+    #[cold]
+    fn lengthen<P: Predictor>(&self, board: &Board<P>, job: &Job<P::Spot>, late: Span, rule: LatePlan) -> u32 {
         // What the medium takes for a block and the bus does not is there for the host.
         let medium = match board.belief.turn() {
             Span(u64::MAX) => MEDIUM,
-            turn => Span(turn.0 / board.belief.track_blocks(spot).max(1)),
+            turn => Span(turn.0 / board.belief.track_blocks(job.spot).max(1)),
         };
         let each = medium.less(rule.bus).0.max(medium.0 / LEAST_SHARE).max(1);
         let longer = u64::from(self.plan.chunk) + (late.0 + late.0 / BESIDE) / each;
@@ -39,8 +46,8 @@ impl ShortCommands {
     /// The most blocks of a command of a request.
     pub(super) fn most<P: Predictor>(&self, board: &Board<P>, job: &Job<P::Spot>) -> u32 {
         let blocks = match self.plan.write_chunk {
-            _ if !job.op.writes() => self.chunk(board, job.spot),
-            WriteChunk::AsRead => self.chunk(board, job.spot),
+            _ if !job.op.writes() => self.chunk(board, job),
+            WriteChunk::AsRead => self.chunk(board, job),
             WriteChunk::Blocks(blocks) => blocks,
             // A drive that chooses among parts of a write is as likely to begin with the last of them as with the first, and pays
             // for the way to each; parts of one length are the fewest that a reader gains by. Where the first goes on behind what
@@ -50,7 +57,7 @@ impl ShortCommands {
                 let goes_on = self.writes[usize::from(job.qos.class)] == job.at.start;
                 let most = if goes_on { turn / STREAM } else { turn - turn / LEFT_FOR_WAY };
                 let parts = u64::from(job.at.blocks).div_ceil(most.max(1)).max(1) as u32;
-                job.at.blocks.div_ceil(parts).next_multiple_of(PAGE).max(self.chunk(board, job.spot))
+                job.at.blocks.div_ceil(parts).next_multiple_of(PAGE).max(self.chunk(board, job))
             }
         };
         blocks.max(1)
