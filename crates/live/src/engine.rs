@@ -40,23 +40,23 @@ pub(crate) struct Engine {
     core: Box<dyn Scheduler>,
     world: LiveWorld<Front>,
     /// Whether what it does too late costs more than the time.
-    timing: Timing,
+    timing: CommandTiming,
 }
 
 /// Whether a device's commands have to come in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Timing {
+enum CommandTiming {
     /// A drive is emulated, or requests are served in short commands.
     Due,
     /// Each request is one command, or the clock is another: then all processors may be busy with it.
     Whenever,
 }
 
-impl Timing {
-    fn of(experiment: &Experiment, scale: f64) -> Timing {
+impl CommandTiming {
+    fn of(experiment: &Experiment, scale: f64) -> CommandTiming {
         let emulated = matches!(experiment.drive.live, None | Some(Live::Emulated(_)));
         let short = experiment.scheduler.rules.plan.is_some();
-        if (emulated || short) && scale == 1.0 { Timing::Due } else { Timing::Whenever }
+        if (emulated || short) && scale == 1.0 { CommandTiming::Due } else { CommandTiming::Whenever }
     }
 }
 
@@ -113,7 +113,7 @@ impl Engine {
         let world = LiveWorld::new(host, unit, front, timeout);
         let device = experiment.device.clone();
         let face = EngineFace { caller, exports, caps, reaches_drivers, notes };
-        Ok((Engine { title, device, core, world, timing: Timing::of(experiment, scale) }, face))
+        Ok((Engine { title, device, core, world, timing: CommandTiming::of(experiment, scale) }, face))
     }
 
     /// Serves until it is told to stop and all that was asked is done; where that is wanted, it is recorded in a file. What is done
@@ -125,8 +125,8 @@ impl Engine {
     ) -> Result<ServiceReport, BadInput> {
         let Engine { title, device, mut core, mut world, timing } = self;
         let priority = match timing {
-            Timing::Due => ask_for_priority(),
-            Timing::Whenever => ThreadPriority::Usual,
+            CommandTiming::Due => ask_for_priority(),
+            CommandTiming::Whenever => ThreadPriority::Usual,
         };
         world.begin(Front::listen);
         let (pulse, told_late) = (world.source.pulse(), Cell::new(false));

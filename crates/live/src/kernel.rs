@@ -113,10 +113,22 @@ impl ClockWatch {
         better != tries
     }
 
-    fn note(&mut self, watched: bool, late: Duration) {
+    fn note_watched(&mut self, late: Duration) {
+        ClockWatch::learn(&mut self.watched, late);
+        self.count_waking();
+    }
+
+    fn note_slept(&mut self, late: Duration) {
+        ClockWatch::learn(&mut self.slept, late);
+        self.count_waking();
+    }
+
+    fn learn(mean: &mut u64, late: Duration) {
         let late = (late.as_nanos() as u64).min(1 << 32);
-        let mean = if watched { &mut self.watched } else { &mut self.slept };
         *mean = *mean - *mean / ClockWatch::SHARE + late / ClockWatch::SHARE;
+    }
+
+    fn count_waking(&mut self) {
         self.since = if self.since >= ClockWatch::TRY { 0 } else { self.since + 1 };
     }
 }
@@ -222,7 +234,8 @@ impl Kernel for Host {
         // What was over when it came here, and what was not waited for, says nothing.
         let now = self.clock.now();
         if begun > Duration::ZERO && now >= until {
-            self.watch.note(watches, self.clock.real(now.since(until)));
+            let late = self.clock.real(now.since(until));
+            if watches { self.watch.note_watched(late) } else { self.watch.note_slept(late) }
         }
         Ok(())
     }
@@ -247,14 +260,14 @@ mod tests {
         let (quick, slow) = (Duration::from_micros(40), Duration::from_millis(1));
         for _ in 0..1000 {
             assert!(watch.watches(), "{watch:?}");
-            watch.note(true, quick);
+            watch.note_watched(quick);
         }
         let run = |watch: &mut ClockWatch, watching, sleeping| {
             let mut watched = 0;
             for _ in 0..1000 {
                 let now = watch.watches();
                 watched += u32::from(now);
-                watch.note(now, if now { watching } else { sleeping });
+                if now { watch.note_watched(watching) } else { watch.note_slept(sleeping) }
             }
             watched
         };

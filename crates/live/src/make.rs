@@ -15,7 +15,7 @@ use block::{At, BLOCK_BYTES, BadInput, Caps};
 use disk::Model;
 use drive::{Drive, Machine};
 use load::experiment::{DriveChoice, Experiment, Held, Live};
-use load::schedule::{self, Abilities, Ability, Device, Knowledge, Making};
+use load::schedule::{self, Abilities, Ability, CoreMaking, Device, Knowledge};
 use sched::Scheduler;
 use std::path::Path;
 
@@ -141,7 +141,7 @@ pub fn core(experiment: &Experiment, caps: &[Caps], notes: &mut Vec<String>) -> 
         (array.plan.comparing, array.plan.journal, array.plan.logged) = (true, journal, array.log.is_some());
     }
     let real = Real(caps.to_vec(), disks::find_margins(&experiment));
-    let built = Making::new(&experiment, &known, &real)?.with_known()?;
+    let built = CoreMaking::new(&experiment, &known, &real)?.with_known()?;
     notes.extend(built.notes);
     Ok(built.core)
 }

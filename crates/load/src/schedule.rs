@@ -91,7 +91,7 @@ pub trait Abilities {
 
 /// A core that is ready to work, or an array of them.
 pub struct BuiltCore<C = Box<dyn AnyCore>> {
-    /// What decides.
+    /// What decides of its requests.
     pub core: C,
     /// The blocks of the device that it is.
     pub blocks: u64,
@@ -112,7 +112,7 @@ pub trait CoreTaker {
 }
 
 /// All that the core of an experiment, or its array of cores, is made of but the predictor.
-pub struct Making<'a> {
+pub struct CoreMaking<'a> {
     experiment: &'a Experiment,
     known: &'a Knowledge,
     predictor: Predictor,
@@ -124,7 +124,7 @@ pub struct Making<'a> {
     margins: (u64, u64),
 }
 
-impl<'a> Making<'a> {
+impl<'a> CoreMaking<'a> {
     /// What it is made of in a world.
     ///
     /// # Errors
@@ -133,7 +133,7 @@ impl<'a> Making<'a> {
         experiment: &'a Experiment,
         known: &'a Knowledge,
         world: &dyn Abilities,
-    ) -> Result<Making<'a>, BadInput> {
+    ) -> Result<CoreMaking<'a>, BadInput> {
         let predictor = check(experiment, &known.device, world.able())?;
         let mut notes = Vec::new();
         let rules = rules(experiment, known, world, &mut notes)?;
@@ -159,7 +159,7 @@ impl<'a> Making<'a> {
         }
         let disks = experiment.array.as_ref().map_or(1, |array| usize::from(array.disks));
         let caps = (0..disks).map(|disk| world.caps(disk)).collect();
-        Ok(Making { experiment, known, predictor, rules, beside, notes, caps, margins: world.margins() })
+        Ok(CoreMaking { experiment, known, predictor, rules, beside, notes, caps, margins: world.margins() })
     }
 
     /// With a predictor made of what is known of each disk. Made here and not where it is used: it is long, and there are many.
@@ -186,10 +186,10 @@ impl<'a> Making<'a> {
             return self.with_known();
         }
         let beliefs = (0..self.caps.len()).map(perfect).collect();
-        self.boxed(beliefs)
+        self.make_boxed(beliefs)
     }
 
-    /// Whether it is the core of one disk, made of what is known of it: as [`Making::with_one`] wants it.
+    /// Whether it is the core of one disk, made of what is known of it: as [`CoreMaking::with_one`] wants it.
     #[must_use]
     pub fn is_one(&self) -> bool {
         self.experiment.array.is_none() && self.predictor != Predictor::Oracle
@@ -239,7 +239,10 @@ impl<'a> Making<'a> {
     }
 
     /// The core or the array, with what is believed of each disk.
-    fn boxed<P: predict::Predictor + 'static>(mut self, mut beliefs: Vec<Option<P>>) -> Result<BuiltCore, BadInput> {
+    fn make_boxed<P: predict::Predictor + 'static>(
+        mut self,
+        mut beliefs: Vec<Option<P>>,
+    ) -> Result<BuiltCore, BadInput> {
         let experiment = self.experiment;
         let Some(choice) = &experiment.array else {
             let BuiltCore { core, blocks, notes } = self.one(beliefs.pop().flatten())?;
@@ -260,19 +263,19 @@ impl<'a> Making<'a> {
 }
 
 /// Has a core made of what is known.
-struct Boxing<'a>(Making<'a>);
+struct Boxing<'a>(CoreMaking<'a>);
 
 impl Taker for Boxing<'_> {
     type Output = Result<BuiltCore, BadInput>;
 
     fn take<P: Recipe>(self) -> Self::Output {
         let beliefs = (0..self.0.caps.len()).map(|disk| self.0.belief::<P>(disk)).collect();
-        self.0.boxed(beliefs)
+        self.0.make_boxed(beliefs)
     }
 }
 
 /// Hands a core of what is known to who takes it.
-struct Handing<'a, T>(Making<'a>, T);
+struct Handing<'a, T>(CoreMaking<'a>, T);
 
 impl<T: CoreTaker> Taker for Handing<'_, T> {
     type Output = Result<T::Output, BadInput>;

@@ -34,9 +34,9 @@ pub enum LogOrder {
     Write {
         /// The how manieth it is, from 1.
         number: u64,
-        /// Whose it is.
+        /// The request whose write it is.
         request: RequestId,
-        /// What it writes.
+        /// The blocks that it writes.
         at: Extent,
         /// Where its bytes are.
         place: Place,

@@ -57,7 +57,7 @@ impl LatePlan {
     /// Where nothing is known of the device: commands of up to 2 MiB, and a bus of 550 MB/s.
     pub const USUAL: LatePlan = LatePlan { bus: Span(931), most: 4096 };
 
-    /// For a drive.
+    /// For a drive of this sheet.
     #[must_use]
     pub fn of(sheet: &Sheet) -> LatePlan {
         let bus = sheet.bus.mb_s.map_or(Span::ZERO, |rate| Span((BLOCK_BYTES as f64 * 1e3 / rate) as u64));

@@ -16,7 +16,7 @@ use disk::Sheet;
 use drive::{Drive, Machine};
 use load::Mix;
 use load::experiment::{Experiment, Predictor as Choice};
-use load::schedule::{self, Abilities, Ability, BuiltCore, CoreTaker, Device, Knowledge, Making};
+use load::schedule::{self, Abilities, Ability, BuiltCore, CoreMaking, CoreTaker, Device, Knowledge};
 use sched::plan::Plan;
 use sched::planner::Wish;
 use sched::predict::Predictor;
@@ -140,14 +140,14 @@ impl Play<'_> {
 /// A device, and by which loop it is played.
 trait Staged: Machine + Sized {
     /// Plays a scene by a core, or an array, of whichever type.
-    fn play(scene: Scene<'_, Self>, making: Making<'_>) -> Result<Replication, BadInput> {
+    fn play(scene: Scene<'_, Self>, making: CoreMaking<'_>) -> Result<Replication, BadInput> {
         scene.play_any(making.with_known()?)
     }
 }
 
 impl Staged for Drive {
     /// What is simulated most is played by a loop made for its core, and by no other: all loops together take half a minute to build.
-    fn play(scene: Scene<'_, Drive>, making: Making<'_>) -> Result<Replication, BadInput> {
+    fn play(scene: Scene<'_, Drive>, making: CoreMaking<'_>) -> Result<Replication, BadInput> {
         if making.is_one() && !scene.experiment.has_processes() {
             return making.with_one(scene);
         }
@@ -202,7 +202,7 @@ impl CoreTaker for Scene<'_, Drive> {
 impl<M: Staged> Scene<'_, M> {
     /// Plays it by the core that its experiment asks for.
     fn play(self, known: &Knowledge) -> Result<Replication, BadInput> {
-        let making = Making::new(self.experiment, known, &self)?;
+        let making = CoreMaking::new(self.experiment, known, &self)?;
         M::play(self, making)
     }
 }

@@ -37,7 +37,7 @@ const LOOKED_AT: u64 = (128 << 10) / BLOCK_BYTES;
 /// The name of a log.
 pub(crate) type LogName = [u8; 16];
 
-/// Numbers by which the kernel knows the parts of a batch.
+/// BatchNumbers by which the kernel knows the parts of a batch.
 pub(crate) const LOG_NUMBERS: u32 = 2;
 
 /// A batch that is under way.
@@ -255,7 +255,7 @@ impl WriteLog {
         self.replays.pop_front()
     }
 
-    /// Whether something is.
+    /// Whether something is to be written again.
     pub(crate) fn replays(&self) -> bool {
         !self.replays.is_empty()
     }

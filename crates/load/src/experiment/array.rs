@@ -193,8 +193,9 @@ pub(super) fn read(
         let what = "`buffer_until` is of use only with a `buffer`";
         return Err(section.error(BUFFER_UNTIL.name(), what, "give one, or take it out"));
     }
-    let trusting = section.value(&BUFFER_UNTIL)? == Until::Drive;
-    let (log, without_log) = read_log(&section, folder, buffer, trusting)?;
+    let until = section.value(&BUFFER_UNTIL)?;
+    let trusting = until == Until::Drive;
+    let (log, without_log) = read_log(&section, folder, buffer, until)?;
     let key = match level {
         Level::Mirrored { .. } if section.has(COPIES.name()) => COPIES.name(),
         _ => DISKS.name(),
@@ -215,12 +216,7 @@ pub(super) fn read(
 }
 
 /// The log of the buffer, and whether none is needed that there was.
-fn read_log(
-    section: &Section,
-    folder: &Path,
-    buffer: u64,
-    trusting: bool,
-) -> Result<(Option<PathBuf>, bool), BadInput> {
+fn read_log(section: &Section, folder: &Path, buffer: u64, until: Until) -> Result<(Option<PathBuf>, bool), BadInput> {
     let log = section.get(&LOG)?.map(|path| folder.join(path));
     let without = section.value(&WITHOUT_LOG)?;
     let wrong = match &log {
@@ -231,7 +227,9 @@ fn read_log(
         Some(_) if buffer < LEAST_LOGGED => {
             ("a buffer that has a log holds any request, of which one may have 64MiB", "give `buffer` 65MiB at least")
         }
-        Some(_) if trusting => ("what is on a log stays there until it is on the medium", "take `buffer_until` out"),
+        Some(_) if until == Until::Drive => {
+            ("what is on a log stays there until it is on the medium", "take `buffer_until` out")
+        }
         Some(_) if without => {
             ("`without_log` is for an array whose log cannot be had", "take `log` and `buffer` out, or `without_log`")
         }

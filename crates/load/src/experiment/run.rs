@@ -30,7 +30,7 @@ config::keys! {
 /// A host that is late.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HostPlan {
-    /// By how much.
+    /// By how much it wakes up late.
     pub late_by: Span,
     /// At which share of the times it wakes up.
     pub late_share: f64,

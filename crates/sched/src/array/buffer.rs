@@ -72,7 +72,7 @@ impl Buffer {
     }
 
     /// Frames that are taken.
-    fn taken(&self) -> u32 {
+    fn count_taken(&self) -> u32 {
         self.frames - self.free.len() as u32
     }
 
@@ -89,7 +89,7 @@ impl Buffer {
     /// How full it is, from 0 to 1.
     fn share(&self) -> f64 {
         let share = self.used as f64 / self.room.max(1) as f64;
-        self.log.as_ref().map_or(share, |log| share.max(f64::from(self.taken()) / f64::from(log.most)))
+        self.log.as_ref().map_or(share, |log| share.max(f64::from(self.count_taken()) / f64::from(log.most)))
     }
 
     /// How full it is changes by now.
@@ -119,7 +119,7 @@ impl Buffer {
 
     /// Room for so many blocks: a frame, if there is room.
     fn take(&mut self, now: Time, blocks: u32) -> Option<u32> {
-        let full = self.log.as_ref().is_some_and(|log| self.taken() >= log.most);
+        let full = self.log.as_ref().is_some_and(|log| self.count_taken() >= log.most);
         if full || !self.take_room(now, blocks) {
             return None;
         }

@@ -24,10 +24,10 @@ pub(super) const MOST_WRITES: usize = (PAGE_BYTES - WRITES) / WRITE_BYTES;
 /// Pages that are read at once.
 const AT_ONCE: u64 = 256;
 
-/// Numbers at the beginning of a page, in order.
-struct Numbers<'a>(&'a [u8]);
+/// BatchNumbers at the beginning of a page, in order.
+struct BatchNumbers<'a>(&'a [u8]);
 
-impl Numbers<'_> {
+impl BatchNumbers<'_> {
     fn small(&self, at: usize) -> Option<u32> {
         self.0.get(at..at + 4)?.try_into().map(u32::from_le_bytes).ok()
     }
@@ -57,7 +57,7 @@ fn is_sealed(magic: &[u8; 8], page: &[u8]) -> bool {
     }
     let mut whole = page.to_vec();
     whole[8..12].fill(0);
-    Numbers(page).small(8) == Some(crc32c(&whole))
+    BatchNumbers(page).small(8) == Some(crc32c(&whole))
 }
 
 /// A page with the checksum that it should have, if it begins as one that has any.
@@ -92,7 +92,7 @@ impl LogLabel {
     }
 
     pub(super) fn from_bytes(page: &[u8]) -> Option<LogLabel> {
-        let numbers = Numbers(page);
+        let numbers = BatchNumbers(page);
         let label = LogLabel { array: numbers.name(16)?, log: numbers.name(32)?, pages: numbers.large(48)? };
         is_sealed(LABEL_MAGIC, page).then_some(label)
     }
@@ -135,7 +135,7 @@ impl BatchHead {
     }
 
     pub(super) fn from_bytes(page: &[u8]) -> Option<BatchHead> {
-        let numbers = Numbers(page);
+        let numbers = BatchNumbers(page);
         if page.get(..8) != Some(MAGIC) || !is_sealed(MAGIC, page) {
             return None;
         }
