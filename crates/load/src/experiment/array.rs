@@ -194,7 +194,6 @@ pub(super) fn read(
         return Err(section.error(BUFFER_UNTIL.name(), what, "give one, or take it out"));
     }
     let until = section.value(&BUFFER_UNTIL)?;
-    let trusting = until == Until::Drive;
     let (log, without_log) = read_log(&section, folder, buffer, until)?;
     let key = match level {
         Level::Mirrored { .. } if section.has(COPIES.name()) => COPIES.name(),
@@ -211,7 +210,7 @@ pub(super) fn read(
     }
     let (degraded, checksums) = (section.value(&DEGRADED)?, section.value(&CHECKSUMS)?);
     section.close()?;
-    let plan = ArrayPlan { placement, buffer, trusting, migration, delay, ..ArrayPlan::default() };
+    let plan = ArrayPlan { placement, buffer, trusting: until == Until::Drive, migration, delay, ..Default::default() };
     Ok(Some(ArrayChoice { level, disks, members, unit, plan, fails, degraded, checksums, log, without_log }))
 }
 
