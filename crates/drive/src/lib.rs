@@ -23,4 +23,5 @@ mod writes;
 
 pub use account::{Account, Parts};
 pub use device::Machine;
+pub use noise::fraction;
 pub use state::Drive;

@@ -17,9 +17,15 @@ pub(crate) fn unit(bits: u64) -> f64 {
     (bits >> 11) as f64 / 9_007_199_254_740_992.0
 }
 
+/// A fraction in [0, 1) that depends on its arguments alone.
+#[must_use]
+pub fn fraction(seed: u64, ordinal: u64) -> f64 {
+    unit(hash(seed, ordinal))
+}
+
 /// A normal deviate from a hash (Box-Muller).
 pub(crate) fn normal(bits: u64) -> f64 {
-    let (u, v) = (unit(bits), unit(hash(bits, 2)));
+    let (u, v) = (unit(bits), fraction(bits, 2));
     libm::sqrt(-2.0 * libm::log(1.0 - u)) * libm::cos(TAU * v)
 }
 
@@ -69,7 +75,7 @@ impl SeekNoise {
             return SeekSpread { off_ns: 0.0, late: Span::ZERO, least_ns: 0 };
         }
         let bits = hash(self.seed, ordinal);
-        let late = if unit(hash(bits, 3)) < self.late_share { self.late_by } else { Span::ZERO };
+        let late = if fraction(bits, 3) < self.late_share { self.late_by } else { Span::ZERO };
         let off_ns = normal(bits) * self.sd_ns;
         SeekSpread { off_ns, late, least_ns: libm::floor(off_ns) as i64 + late.0 as i64 }
     }

@@ -54,6 +54,40 @@ pub trait Kernel {
     fn shut(&mut self, socket: &OwnedFd);
 }
 
+/// A kernel that a test plays: it is told what is to be done, and does none of it.
+#[cfg(test)]
+pub(crate) trait PlayedKernel {
+    fn time(&self) -> Time;
+
+    fn note(&mut self, token: RingToken, op: RingOp);
+}
+
+#[cfg(test)]
+impl<K: PlayedKernel> Kernel for K {
+    fn now(&self) -> Time {
+        self.time()
+    }
+
+    fn push(&mut self, _: &Rc<OwnedFd>, token: RingToken, op: RingOp) -> io::Result<()> {
+        self.note(token, op);
+        Ok(())
+    }
+
+    fn take(&mut self) -> Option<(RingToken, i32)> {
+        None
+    }
+
+    fn sleep(&mut self, _: Option<Time>) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn send(&mut self, _: &OwnedFd, _: &[Slice]) -> usize {
+        0
+    }
+
+    fn shut(&mut self, _: &OwnedFd) {}
+}
+
 /// Whether to watch before sleeping: where the waits of late were short and watching helped. Each time in a row that it does not,
 /// which may be because it keeps the other side from running, twice as many short waits are slept through.
 #[derive(Clone, Copy, Debug, Default)]
@@ -88,8 +122,8 @@ impl Habit {
 }
 
 /// Whether to watch the clock before something is due. On a quiet machine that is in time; on a busy one it uses up what the kernel
-/// gives a thread, which then has its turn later than one that has slept: there the one and the other are tried, and what is less
-/// late is done.
+/// gives a thread, which then has its turn later than one that has slept. There both are tried, and the engine does what makes it
+/// less late.
 #[derive(Clone, Copy, Debug, Default)]
 struct ClockWatch {
     /// By how much it was late of late, in ns: when it watched, and when it slept.

@@ -212,7 +212,7 @@ impl<'a> CoreMaking<'a> {
         P::make(self.known.members.get(disk).unwrap_or(&self.known.believed), self.caps[disk].blocks)
     }
 
-    /// The core of one of the disks.
+    /// The core of one of the disks, which keeps at most `limit` requests.
     fn core<P: predict::Predictor + 'static>(
         &self,
         disk: usize,
@@ -220,7 +220,18 @@ impl<'a> CoreMaking<'a> {
         belief: Option<P>,
     ) -> Result<Core<P>, BadInput> {
         let belief = belief.ok_or_else(|| check::nothing_to_believe(self.experiment, &self.known.device))?;
-        Ok(core(&self.experiment.scheduler, &self.beside, &self.rules, self.caps[disk], limit, belief))
+        let scheduler = &self.experiment.scheduler;
+        let make = |chosen: Chosen| {
+            let beside = self.beside.clone();
+            Box::new(move || chosen.make(&beside))
+        };
+        let core = Core::new(self.caps[disk], limit, belief, self.rules.clone(), make(scheduler.policy));
+        let core = match scheduler.limits {
+            Some(limits) => core.admitting(limits),
+            None => core,
+        };
+        let own = (0..).zip(&self.rules.classes).filter_map(|(class, rule)| Some((class, rule.order?)));
+        Ok(own.fold(core, |core, (class, order)| core.ordering(class, make(order))))
     }
 
     /// The core of the only disk, and what is to be read of it in any order.
@@ -402,27 +413,4 @@ fn chunk(sheet: &Sheet, unit: Option<u32>) -> u32 {
     let layout = &sheet.mechanics.layout;
     let half = u64::from(layout.longest_track()) << layout.sector_shift() >> 1;
     chunk_for(sheet).max(unit.filter(|unit| u64::from(*unit) <= half).unwrap_or(0))
-}
-
-/// A core for a device of these capabilities that keeps at most `limit` requests. The rules are those of `scheduler`, with a
-/// plan whose chunk is given.
-fn core<P: predict::Predictor + 'static>(
-    scheduler: &Scheduler,
-    beside: &Beside,
-    rules: &Rules,
-    caps: Caps,
-    limit: u32,
-    belief: P,
-) -> Core<P> {
-    let make = |chosen: Chosen| {
-        let beside = beside.clone();
-        Box::new(move || chosen.make(&beside))
-    };
-    let core = Core::new(caps, limit, belief, rules.clone(), make(scheduler.policy));
-    let core = match scheduler.limits {
-        Some(limits) => core.admitting(limits),
-        None => core,
-    };
-    let own = (0..).zip(&rules.classes).filter_map(|(class, rule)| Some((class, rule.order?)));
-    own.fold(core, |core, (class, order)| core.ordering(class, make(order)))
 }

@@ -29,8 +29,8 @@ pub enum Input {
 /// What a core decides about the log of an array's write buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogOrder {
-    /// A write is in the buffer, and is to be in the log, too: it ends well as soon as it is there with all of lower numbers, or the log is
-    /// given up.
+    /// A write is in the buffer, and is to be in the log, too. It ends well as soon as all up to its number are there, or when the log
+    /// was given up.
     Write {
         /// The how manieth it is, from 1.
         number: u64,

@@ -3,7 +3,7 @@
 use super::Timing;
 use super::link::Link;
 use crate::account::Parts;
-use crate::noise::{hash, normal, unit};
+use crate::noise::{fraction, hash, normal};
 use block::{Command, Span, Time, Verb};
 use disk::other;
 
@@ -25,7 +25,7 @@ impl Store {
         let store = &self.store;
         let bits = hash(self.seed, ordinal);
         let jitter = store.jitter.0 as f64 * libm::exp(store.sigma * normal(bits));
-        let held = if unit(hash(bits, 3)) < store.tail_share { store.tail } else { Span::ZERO };
+        let held = if fraction(bits, 3) < store.tail_share { store.tail } else { Span::ZERO };
         store.latency + Span(jitter as u64) + held
     }
 }

@@ -4,8 +4,8 @@
 //! meanwhile is in the next. So what was acknowledged is there in order, without a gap.
 //!
 //! **It is a ring.** What is on the disks' media is needed no more; a batch says which is the oldest that is. Its room is free once a
-//! later batch says so on the medium: until then what is there may be read again. A page is always left, for a batch that says nothing
-//! else.
+//! later batch says so on the medium: until then what is there may be read again. One page is always left, for a batch that says only
+//! which is the oldest.
 //!
 //! **What is read again is written again.** All writes of an array that has a log are in it. So from whichever write on they are written
 //! again in order, what stands in a block at the end is what was written there last.
@@ -33,11 +33,14 @@ const MOST_TOGETHER: u64 = 1 << 20;
 const BESIDE: u64 = 4;
 /// What a device that is to become a log must not hold anything in, at its beginning and at its end.
 const LOOKED_AT: u64 = (128 << 10) / BLOCK_BYTES;
+/// What to do about a device that is something else.
+const NAME_ANOTHER: &str =
+    "name another; or, if what is on it is not needed, write zeros over its first and its last 128KiB";
 
 /// The name of a log.
 pub(crate) type LogName = [u8; 16];
 
-/// BatchNumbers by which the kernel knows the parts of a batch.
+/// Numbers by which the kernel knows the parts of a batch.
 pub(crate) const LOG_NUMBERS: u32 = 2;
 
 /// A batch that is under way.
@@ -72,11 +75,9 @@ pub struct WriteLog {
     /// Batches whose room is not free, from the oldest on.
     batches: VecDeque<LiveBatch>,
     flying: Option<FlyingBatch>,
-    /// What is to be in the next batches, and what each writes, in whole pages; the number of the first.
-    staged: VecDeque<Extent>,
-    data: Vec<u8>,
-    first: u64,
-    /// Below this all are on the log; below that, on the disks.
+    /// Writes that are to be in the next batches, and what each writes, in whole pages.
+    staged: VecDeque<(Extent, Vec<u8>)>,
+    /// Below this all are on the log, and the first that is staged has this number; below that, on the disks.
     kept: u64,
     settled: u64,
     /// What is to be written again.
@@ -120,8 +121,8 @@ pub(crate) struct OpenedLog {
 }
 
 impl OpenedLog {
-    /// Whether it can be the log of an array of this name, whose disks know this one, for a buffer of so many blocks: what of it is
-    /// needed.
+    /// Whether it can be the log of an array of this name, whose disks know this one, for a buffer of so many blocks; and what on it
+    /// the disks do not have.
     ///
     /// # Errors
     /// Why it cannot, and the mend.
@@ -134,9 +135,7 @@ impl OpenedLog {
         let label = pages::read_label(unit);
         if let Some(other) = label.filter(|label| label.array != array) {
             let name: String = other.array.iter().map(|byte| format!("{byte:02x}")).collect();
-            let mend =
-                "name another; or, if what is on it is not needed, write zeros over its first and its last 128KiB";
-            return Err((format!("{path} is the log of another array, {name}"), mend.into()));
+            return Err((format!("{path} is the log of another array, {name}"), NAME_ANOTHER.into()));
         }
         let (has, needs, show) = (unit.bytes() / BLOCK_BYTES, log_blocks(room), block::units::show_blocks);
         let Some(wanted) = log else {
@@ -145,9 +144,7 @@ impl OpenedLog {
                 return Err((format!("{path} is too small for the log of such a buffer: it has {}", show(has)), mend));
             }
             if label.is_none() && !is_empty(unit) {
-                let mend =
-                    "name another; or, if what is on it is not needed, write zeros over its first and its last 128KiB";
-                return Err((format!("{path} holds something, and is no log"), mend.into()));
+                return Err((format!("{path} holds something, and is no log"), NAME_ANOTHER.into()));
             }
             return Ok(None);
         };
@@ -215,7 +212,6 @@ impl WriteLog {
     }
 
     fn new(OpenedLog { unit, path }: OpenedLog, label: LogLabel, found: FoundWrites) -> WriteLog {
-        let first = 1 + found.writes.len() as u64;
         // A log that was just made has a batch without writes.
         let none = LiveBatch { sequence: 0, page: 0, pages: 1, last: 0 };
         let batches = if found.batches.is_empty() { [none].into() } else { found.batches };
@@ -228,9 +224,7 @@ impl WriteLog {
             batches,
             flying: None,
             staged: VecDeque::new(),
-            data: Vec::new(),
-            first,
-            kept: first,
+            kept: 1 + found.writes.len() as u64,
             settled: 1,
             replays: found.writes,
             known: 0,
@@ -280,9 +274,9 @@ impl WriteLog {
         if !self.takes() {
             return;
         }
-        self.staged.push_back(at);
-        self.data.extend(bytes.to_vec());
-        self.data.resize(self.data.len().next_multiple_of(PAGE_BYTES), 0);
+        let mut pages = bytes.to_vec();
+        pages.resize(pages.len().next_multiple_of(PAGE_BYTES), 0);
+        self.staged.push_back((at, pages));
     }
 
     /// Below this number all writes are on the disks.
@@ -290,53 +284,55 @@ impl WriteLog {
         self.settled = self.settled.max(below);
     }
 
-    /// The oldest batch of which something is needed, if there is one.
-    fn find_oldest(&self) -> Option<&LiveBatch> {
-        self.batches.iter().find(|batch| batch.last >= self.settled)
+    /// Batches of which something is needed, from the oldest on.
+    fn list_needed(&self) -> impl Iterator<Item = &LiveBatch> {
+        self.batches.iter().filter(|batch| batch.last >= self.settled)
     }
 
     fn used_pages(&self) -> u64 {
         self.batches.iter().map(|batch| batch.pages).sum()
     }
 
-    /// How many of the staged writes go together, and how many pages that is.
-    fn choose(&self) -> (usize, u64) {
+    /// How many of the staged writes go together.
+    fn choose(&self) -> usize {
         let room = self.label.pages.saturating_sub(self.used_pages() + 1);
         let (mut count, mut pages) = (0, 1);
-        for at in self.staged.iter().take(MOST_WRITES) {
+        for (at, _) in self.staged.iter().take(MOST_WRITES) {
             let more = pages + pages_of(*at);
             if more > room || count > 0 && more * PAGE_BYTES as u64 > MOST_TOGETHER {
                 break;
             }
             (count, pages) = (count + 1, more);
         }
-        (count, pages)
+        count
     }
 
     /// Begins to put down what is staged, if nothing is under way.
     pub(crate) fn go_on(&mut self, now: Time, kernel: &mut dyn Kernel) {
         while self.takes() && self.flying.is_none() && !self.staged.is_empty() {
-            let (count, pages) = self.choose();
+            let count = self.choose();
             // What says that room is free may be all there is room for.
-            let frees = self.find_oldest().is_none_or(|oldest| oldest.sequence > self.batches[0].sequence);
+            let frees = self.list_needed().next().is_none_or(|oldest| oldest.sequence > self.batches[0].sequence);
             if count == 0 && !frees {
                 return;
             }
-            self.begin(now, count, pages, kernel);
+            self.begin(now, count, kernel);
         }
     }
 
-    fn begin(&mut self, now: Time, count: usize, pages: u64, kernel: &mut dyn Kernel) {
-        let writes: Vec<Extent> = self.staged.drain(..count).collect();
-        let data = self.data.drain(..(pages - 1) as usize * PAGE_BYTES);
-        let mut bytes = vec![0; PAGE_BYTES];
-        bytes.extend(data);
+    fn begin(&mut self, now: Time, count: usize, kernel: &mut dyn Kernel) {
+        let (mut writes, mut bytes) = (Vec::with_capacity(count), vec![0; PAGE_BYTES]);
+        for (at, data) in self.staged.drain(..count) {
+            writes.push(at);
+            bytes.extend(data);
+        }
         let (sequence, page) = self.next;
-        let oldest = self.find_oldest().map_or(self.next, |oldest| (oldest.sequence, oldest.page));
+        let oldest = self.list_needed().next().map_or(self.next, |oldest| (oldest.sequence, oldest.page));
         let sum = crc32c(&bytes[PAGE_BYTES..]);
         let head = BatchHead { log: self.label.log, sequence, page, oldest, writes, sum };
         bytes[..PAGE_BYTES].copy_from_slice(&head.to_bytes());
-        let batch = LiveBatch { sequence, page, pages, last: self.first + count as u64 - 1 };
+        let pages = (bytes.len() / PAGE_BYTES) as u64;
+        let batch = LiveBatch { sequence, page, pages, last: self.kept + count as u64 - 1 };
         let mut flying = FlyingBatch { batch, oldest: oldest.0, left: [None; LOG_NUMBERS as usize], begun: now };
         let whole = Slice::holding(&bytes);
         let (mut from, ring) = (0, self.label.pages);
@@ -359,7 +355,7 @@ impl WriteLog {
         let Some(FlyingBatch { batch, oldest, .. }) = self.flying.take_if(is_there) else { return };
         self.batches.push_back(batch);
         self.batches.retain(|batch| batch.sequence >= oldest);
-        (self.first, self.kept) = (batch.last + 1, batch.last + 1);
+        self.kept = batch.last + 1;
         self.next = (batch.sequence + 1, (batch.page + batch.pages) % self.label.pages);
     }
 
@@ -388,7 +384,6 @@ impl WriteLog {
         };
         self.flying = None;
         self.staged.clear();
-        self.data.clear();
     }
 
     /// Whether it has failed, and nobody was told yet. What is to be written again is so first.
@@ -417,8 +412,8 @@ impl WriteLog {
 
     /// Whether nothing is on it that is not on the disks, nor will be; or nobody could have it there.
     pub(crate) fn is_settled(&self) -> bool {
-        let is_there = |batch: &LiveBatch| batch.last < self.settled;
-        self.replays.is_empty() && self.staged.is_empty() && self.flying.is_none() && self.batches.iter().all(is_there)
+        let is_idle = self.replays.is_empty() && self.staged.is_empty() && self.flying.is_none();
+        is_idle && self.list_needed().next().is_none()
     }
 
     /// Whether waiting for the disks is of no use.
@@ -428,30 +423,33 @@ impl WriteLog {
 
     /// Bytes that are needed, and that there are.
     fn fill(&self) -> (u64, u64) {
-        let needed = self.batches.iter().filter(|batch| batch.last >= self.settled).map(|batch| batch.pages);
+        let needed = self.list_needed().map(|batch| batch.pages);
         let flying = self.flying.as_ref().map_or(0, |flying| flying.batch.pages);
-        let staged: u64 = self.staged.iter().map(|at| logged_blocks(at.blocks) / u64::from(LOG_PAGE)).sum();
+        let staged: u64 = self.staged.iter().map(|(at, _)| logged_blocks(at.blocks) / u64::from(LOG_PAGE)).sum();
         let page = PAGE_BYTES as u64;
         ((needed.sum::<u64>() + flying + staged) * page, self.label.pages * page)
     }
 
-    /// What it is, as JSON for programs.
-    pub(crate) fn json(&self) -> Value {
-        let state = match self.state {
+    /// How it fares, in a word or two.
+    fn describe(&self) -> &'static str {
+        match self.state {
             Keeping::Kept if self.replays() => "being written again",
             Keeping::Kept => "kept",
             Keeping::Failing | Keeping::Failed => "given up",
             Keeping::Stuck | Keeping::Lost => "stuck",
-        };
+        }
+    }
+
+    /// What it is, as JSON for programs.
+    pub(crate) fn json(&self) -> Value {
         let (used, bytes) = self.fill();
-        json!({ "path": self.path, "state": state, "used_bytes": used, "bytes": bytes })
+        json!({ "path": self.path, "state": self.describe(), "used_bytes": used, "bytes": bytes })
     }
 
     /// The same as a line for users.
     pub(crate) fn text(&self) -> String {
         let (used, bytes) = self.fill();
         let show = |bytes: u64| block::units::show_blocks(bytes / BLOCK_BYTES);
-        let state = self.json()["state"].as_str().unwrap_or_default().to_owned();
-        format!("log {}  {state}: {} of {} are needed\n", self.path, show(used), show(bytes))
+        format!("log {}  {}: {} of {} are needed\n", self.path, self.describe(), show(used), show(bytes))
     }
 }

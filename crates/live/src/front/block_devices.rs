@@ -37,8 +37,8 @@ mod tests {
     use crate::Unwritten;
     use crate::bell::mailbox;
     use crate::front::{EngineMessage, ServedVolume};
-    use crate::kernel::Kernel;
-    use crate::memory::{Pool, Slice};
+    use crate::kernel::PlayedKernel;
+    use crate::memory::Pool;
     use crate::ring::{RingOp, RingToken};
     use crate::ublk::imitation::{COMMIT, Driver, FETCH, STOPPED, TAGS};
     use crate::unit::Ram;
@@ -50,8 +50,6 @@ mod tests {
     use rand_pcg::Pcg64Mcg;
     use sched::Input;
     use std::collections::BTreeMap;
-    use std::os::fd::OwnedFd;
-    use std::rc::Rc;
     use std::sync::Arc;
     use std::sync::atomic::Ordering;
     use std::sync::mpsc::TryRecvError;
@@ -60,32 +58,17 @@ mod tests {
     #[derive(Default)]
     struct Commands(Vec<(u16, u32, i32)>);
 
-    impl Kernel for Commands {
-        fn now(&self) -> Time {
+    impl PlayedKernel for Commands {
+        fn time(&self) -> Time {
             Time(1)
         }
 
-        fn push(&mut self, _: &Rc<OwnedFd>, token: RingToken, op: RingOp) -> io::Result<()> {
+        fn note(&mut self, token: RingToken, op: RingOp) {
             let (RingToken::Driver(0, tag), RingOp::Driver(code, told)) = (token, op) else { panic!("{token:?}") };
             let told_tag = u16::from_ne_bytes([told[2], told[3]]);
             assert_eq!((u16::from_ne_bytes([told[0], told[1]]), told_tag, &told[8..]), (1, tag, &[0; 8][..]));
             self.0.push((tag, code, i32::from_ne_bytes([told[4], told[5], told[6], told[7]])));
-            Ok(())
         }
-
-        fn take(&mut self) -> Option<(RingToken, i32)> {
-            None
-        }
-
-        fn sleep(&mut self, _: Option<Time>) -> io::Result<()> {
-            Ok(())
-        }
-
-        fn send(&mut self, _: &OwnedFd, _: &[Slice]) -> usize {
-            0
-        }
-
-        fn shut(&mut self, _: &OwnedFd) {}
     }
 
     /// Sectors of each tag's own, so that requests in flight do not meet.

@@ -422,6 +422,7 @@ impl ClientLine for SocketLine {
 mod tests {
     use super::*;
     use crate::Unwritten;
+    use crate::kernel::PlayedKernel;
     use crate::unit::Ram;
     use std::os::unix::net::UnixStream;
 
@@ -429,30 +430,15 @@ mod tests {
     #[derive(Default)]
     struct Asked(Vec<Slice>);
 
-    impl Kernel for Asked {
-        fn now(&self) -> Time {
+    impl PlayedKernel for Asked {
+        fn time(&self) -> Time {
             Time(5)
         }
 
-        fn push(&mut self, _: &Rc<OwnedFd>, token: RingToken, op: RingOp) -> io::Result<()> {
+        fn note(&mut self, token: RingToken, op: RingOp) {
             assert_eq!(token, RingToken::Received(3));
             self.0.extend(op.into_slices());
-            Ok(())
         }
-
-        fn take(&mut self) -> Option<(RingToken, i32)> {
-            None
-        }
-
-        fn sleep(&mut self, _: Option<Time>) -> io::Result<()> {
-            Ok(())
-        }
-
-        fn send(&mut self, _: &OwnedFd, _: &[Slice]) -> usize {
-            0
-        }
-
-        fn shut(&mut self, _: &OwnedFd) {}
     }
 
     #[test]

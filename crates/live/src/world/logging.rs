@@ -1,9 +1,8 @@
 //! The log of an array's write buffer: who waits for it, and what is on it that must be written again.
 //!
-//! A write that the core has buffered ends when it is on the log; of a log that has failed, when it is on the disks and these know that the
-//! log is not needed. What was on the log
-//! when the service before this one ended goes to the core first, write by write, as if the array asked for it; the core buffers
-//! it, and it is on the log already. Until all of it is there, nobody else asks for anything.
+//! A write that the core has buffered ends when it is on the log; of a log that has failed, when it is on the disks and these know that
+//! the log is not needed. What was on the log when the service before this one ended goes to the core first, write by write, as if the
+//! array asked for it; the core buffers it, and it is on the log already. Until all of it is there, nobody else asks for anything.
 
 use super::{LiveWorld, RequestSource};
 use crate::array::{MOST_ERRANDS, WriteLog};

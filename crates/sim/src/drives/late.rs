@@ -5,7 +5,7 @@
 use super::events::Events;
 use super::{Drives, Measured};
 use block::{Span, Time};
-use drive::Machine;
+use drive::{Machine, fraction};
 use load::experiment::HostPlan;
 use sched::Input;
 use std::collections::VecDeque;
@@ -28,13 +28,9 @@ impl LateHost {
 
     /// By how much it is late this time.
     fn sleep_over(&mut self) -> Span {
+        let draw = fraction(self.seed, self.wakes);
         self.wakes += 1;
-        // SplitMix64.
-        let mut x = self.seed.wrapping_add(self.wakes.wrapping_mul(0x9E37_79B9_7F4A_7C15));
-        x = (x ^ (x >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        x = (x ^ (x >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        let share = ((x ^ (x >> 31)) >> 11) as f64 / 9_007_199_254_740_992.0;
-        AT_ONCE + if share < self.plan.late_share { self.plan.late_by } else { Span::ZERO }
+        AT_ONCE + if draw < self.plan.late_share { self.plan.late_by } else { Span::ZERO }
     }
 }
 

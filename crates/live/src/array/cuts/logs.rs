@@ -13,7 +13,7 @@ use std::rc::Rc;
 /// What becomes of the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LogFate {
-    /// There is none.
+    /// The array has no log.
     None,
     Kept,
     /// It takes nothing more from some time on, and is there again when the power is.

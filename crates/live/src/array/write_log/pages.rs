@@ -24,7 +24,7 @@ pub(super) const MOST_WRITES: usize = (PAGE_BYTES - WRITES) / WRITE_BYTES;
 /// Pages that are read at once.
 const AT_ONCE: u64 = 256;
 
-/// BatchNumbers at the beginning of a page, in order.
+/// The numbers of a page, by where they stand.
 struct BatchNumbers<'a>(&'a [u8]);
 
 impl BatchNumbers<'_> {

@@ -2,12 +2,12 @@
 //! as it was written.
 
 use super::*;
+use crate::kernel::PlayedKernel;
 use crate::ring::{RingOp, RingToken};
 use crate::unit::Done;
 use block::{Caps, Command};
 use load::Draw;
 use std::cell::RefCell;
-use std::os::fd::OwnedFd;
 use std::rc::Rc;
 
 const ARRAY: [u8; 16] = [7; 16];
@@ -66,28 +66,12 @@ impl LiveDevice for Device {
 
 struct Nothing;
 
-impl Kernel for Nothing {
-    fn now(&self) -> Time {
+impl PlayedKernel for Nothing {
+    fn time(&self) -> Time {
         Time::ZERO
     }
 
-    fn push(&mut self, _: &Rc<OwnedFd>, _: RingToken, _: RingOp) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn take(&mut self) -> Option<(RingToken, i32)> {
-        None
-    }
-
-    fn sleep(&mut self, _: Option<Time>) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn send(&mut self, _: &OwnedFd, _: &[Slice]) -> usize {
-        0
-    }
-
-    fn shut(&mut self, _: &OwnedFd) {}
+    fn note(&mut self, _: RingToken, _: RingOp) {}
 }
 
 /// A log, and all that was ever to be on it.

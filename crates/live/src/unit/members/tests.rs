@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::array::{Lacking, create, inspect};
+use crate::kernel::PlayedKernel;
 use crate::unit::{Ram, Summed};
 use crate::{Clock, Host, Unwritten};
 use block::errno::EIO;
@@ -15,31 +16,16 @@ const DISK: u64 = crate::array::BEFORE + 64 + BEHIND;
 /// A kernel that keeps by which numbers it was asked.
 struct Asked(Host, Vec<u32>);
 
-impl Kernel for Asked {
-    fn now(&self) -> Time {
+impl PlayedKernel for Asked {
+    fn time(&self) -> Time {
         self.0.now()
     }
 
-    fn push(&mut self, _: &Rc<OwnedFd>, token: RingToken, _: RingOp) -> io::Result<()> {
+    fn note(&mut self, token: RingToken, _: RingOp) {
         if let RingToken::Unit(number) = token {
             self.1.push(number);
         }
-        Ok(())
     }
-
-    fn take(&mut self) -> Option<(RingToken, i32)> {
-        None
-    }
-
-    fn sleep(&mut self, _: Option<Time>) -> io::Result<()> {
-        Ok(())
-    }
-
-    fn send(&mut self, _: &OwnedFd, _: &[Slice]) -> usize {
-        0
-    }
-
-    fn shut(&mut self, _: &OwnedFd) {}
 }
 
 /// Memory of which the kernel is asked all the same.

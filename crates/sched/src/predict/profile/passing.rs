@@ -24,7 +24,9 @@ impl Profile {
         self.phase.at(now)?;
         let (arrived, passage, lag) = self.foresee(now, at, spot, direction);
         let before = |margin: Span| Time(passage.began.0.saturating_sub(margin.0));
-        let (by, by_still) = (before(self.moving()), before(still));
+        // After a move what is rarely too late is enough: a late arrival costs one in so few requests a revolution that nobody is the
+        // wiser, and more than that would be taken from each find.
+        let (by, by_still) = (before(self.early()), before(still));
         if by_still <= arrived {
             return None;
         }
@@ -45,16 +47,10 @@ impl Profile {
         let distance = from.track.cylinder.abs_diff(to.track.cylinder);
         let moves = drive.curve(direction).time(distance.saturating_sub(1)).max(step) + step;
         let overhead = if direction.writes() { self.overheads.write } else { self.overheads.read };
-        let after = leaves + moves + self.moving() + overhead.a(Direction::Read) + self.overheads.done.read;
+        let after = leaves + moves + self.early() + overhead.a(Direction::Read) + self.overheads.done.read;
         let sector = drive.sector_time(to.track.zone).min(drive.sector_time(from.track.zone));
         // Before its arm leaves, a drive that reads on ends the sector behind.
         (by.since(after).0 / sector.0.max(1)).saturating_sub(1) << drive.layout.sector_shift()
-    }
-
-    /// How much sooner than need be the arm arrives after a move: what is rarely too late. A late arrival costs one in so few requests
-    /// a revolution that nobody is the wiser, and more than that would be taken from each find.
-    fn moving(&self) -> Span {
-        self.early()
     }
 
     /// A transfer under a head that is there at a time, and by how much it comes back later.
@@ -81,7 +77,7 @@ impl Profile {
         let shift = layout.sector_shift();
         let leaves = goal.map_or_else(|| self.leaves(now), |goal| goal.leaves);
         let (arrived, is_there) = self.arrive(leaves, spot.track);
-        let from = arrived + if is_there { still } else { self.moving() };
+        let from = arrived + if is_there { still } else { self.early() };
         let (width, sector) = (layout.sector_angle(spot.track.zone), self.mechanics.sector_time(spot.track.zone));
         let until = match goal {
             None => from + self.turn(),
