@@ -17,6 +17,7 @@ const MISHAPS: usize = 60;
 const SPREADS: (f64, f64) = (0.0005, 3.0);
 /// Means tried between the first and the last trial, and then again between those beside the best.
 const STEPS: u32 = 120;
+const MEANS: usize = STEPS as usize + 1;
 const FINER: u32 = 40;
 /// Logarithms of likelihoods that differ by less are alike.
 const ALIKE: f64 = 0.05;
@@ -88,7 +89,7 @@ impl ReachTrials {
     /// The reach, if its spread is that of many.
     #[must_use]
     pub fn spread_by(&self, spread: f64) -> ArmReach {
-        fit_to(&self.trials, &[spread.max(SPREADS.0)])
+        ReachFit::new(vec![spread.max(SPREADS.0)]).fit(&self.trials)
     }
 }
 
@@ -185,6 +186,7 @@ pub fn reach<'r, D: Device>(
         if caught { high = at.min(high) } else { low = at.max(low) }
     }
     let mut trials: Vec<Trial> = Vec::new();
+    let mut fitted = ReachFit::new(all_spreads());
     let (mut centre, mut half) = ((low + high) / 2.0, BEGINS * period);
     let mut mishaps = 0;
     while trials.len() < TRIALS.1 && mishaps < MISHAPS {
@@ -196,7 +198,7 @@ pub fn reach<'r, D: Device>(
         };
         trials.push(trial);
         if trials.len().is_multiple_of(8) {
-            let fit = fit(&trials);
+            let fit = fitted.fit(&trials);
             let caught = trials.iter().filter(|trial| trial.caught).count();
             let lopsided = caught.min(trials.len() - caught) < trials.len() / 6;
             // Where to look next: about the middle, as wide as the spread asks for, wider where one side is missing.
@@ -209,7 +211,7 @@ pub fn reach<'r, D: Device>(
             }
         }
     }
-    Ok((trials.len() >= TRIALS.0 / 2).then(|| ReachTrials { reach: fit(&trials), trials }))
+    Ok((trials.len() >= TRIALS.0 / 2).then(|| ReachTrials { reach: fitted.fit(&trials), trials }))
 }
 
 /// Whether a sector that begins to come by `wanted` ms after a read is caught. Nothing if it cannot be told.
@@ -294,45 +296,119 @@ fn gap(trials: &[Trial], mean: f64) -> f64 {
 
 /// The normal distribution most likely to give these trials.
 fn fit(trials: &[Trial]) -> ArmReach {
+    ReachFit::new(all_spreads()).fit(trials)
+}
+
+/// The spreads that are looked for, ms.
+fn all_spreads() -> Vec<f64> {
     let spreads = std::iter::successors(Some(SPREADS.0), |spread| Some(spread * COARSE));
-    fit_to(trials, &spreads.take_while(|spread| *spread < SPREADS.1).collect::<Vec<_>>())
+    spreads.take_while(|spread| *spread < SPREADS.1).collect()
 }
 
-/// The same, of those with one of these spreads.
-fn fit_to(trials: &[Trial], spreads: &[f64]) -> ArmReach {
-    let least = trials.iter().map(|trial| trial.at).fold(f64::MAX, f64::min);
-    let most = trials.iter().map(|trial| trial.at).fold(f64::MIN, f64::max);
-    let step = (most - least).max(0.0) / f64::from(STEPS);
-    let means = |from: f64, step: f64, steps: u32| (0..=steps).map(move |i| from + step * f64::from(i));
-    let mut tried = Vec::with_capacity(spreads.len() * (STEPS + 1) as usize);
-    for spread in spreads.iter().copied() {
-        tried.extend(means(least, step, STEPS).map(|mean| (mean, spread, likelihood(trials, mean, spread))));
+/// Fits a normal distribution to trials, and anew to the same and more. Means and spreads are tried by a grid. Each trial makes a
+/// point of it less likely, so that most points are given up after a few; those few need not be looked at again.
+struct ReachFit {
+    spreads: Vec<f64>,
+    /// The first mean and the step from one to the next, ms.
+    means: (f64, f64),
+    /// Of each spread, of each mean.
+    points: Vec<GridPoint>,
+    /// The number of the likeliest point.
+    likeliest: usize,
+}
+
+/// What is known of a mean and a spread: the logarithm of how likely they make so many of the trials.
+#[derive(Clone, Copy, Default)]
+struct GridPoint {
+    trials: usize,
+    sum: f64,
+}
+
+impl ReachFit {
+    /// By these spreads, ms.
+    fn new(spreads: Vec<f64>) -> ReachFit {
+        ReachFit { spreads, means: (0.0, 0.0), points: Vec::new(), likeliest: 0 }
     }
-    let best = |tried: &[(f64, f64, f64)]| tried.iter().copied().max_by(|a, b| a.2.total_cmp(&b.2)).unwrap_or_default();
-    // Between what was missed and what was caught all means are alike: the middle.
-    let middle = |tried: &[(f64, f64, f64)]| {
-        let (_, spread, top) = best(tried);
-        let alike = tried.iter().filter(|(_, of, sum)| *of == spread && *sum > top - ALIKE).map(|(mean, ..)| *mean);
-        let (first, last) = alike.fold((f64::MAX, f64::MIN), |(first, last), mean| (mean.min(first), mean.max(last)));
-        f64::midpoint(first, last)
-    };
-    let (_, spread, likeliest) = best(&tried);
-    let finer = means(middle(&tried) - step, 2.0 * step / f64::from(FINER), FINER);
-    let mean = middle(&finer.map(|mean| (mean, spread, likelihood(trials, mean, spread))).collect::<Vec<_>>());
-    // Means that no likelihood test rejects, and half a step.
-    let off = |(at, _, sum): &(f64, f64, f64)| if *sum > likeliest - REJECTED { (at - mean).abs() } else { 0.0 };
-    let within = tried.iter().map(off).fold(0.0, f64::max) + step / 2.0;
-    ArmReach { mean, spread, within, trials: trials.len() }
+
+    /// The fit to these trials, of which the first are those of the fit before.
+    fn fit(&mut self, trials: &[Trial]) -> ArmReach {
+        self.lay_grid(trials);
+        let step = self.means.1;
+        let top = self.find_likeliest(trials);
+        let (mean, spread) = self.point(self.likeliest);
+        let row = self.likeliest - self.likeliest % MEANS;
+        let whole = |points: std::ops::Range<usize>| points.filter(|i| self.points[*i].trials == trials.len());
+        let alike = whole(row..row + MEANS).filter(|i| self.points[*i].sum > top - ALIKE).map(|i| self.point(i).0);
+        let mean = refine(trials, middle(alike), spread, step);
+        // Means that no likelihood test rejects, and half a step.
+        let left = whole(0..self.points.len()).filter(|i| self.points[*i].sum > top - REJECTED);
+        let within = left.map(|i| (self.point(i).0 - mean).abs()).fold(0.0, f64::max) + step / 2.0;
+        ArmReach { mean, spread, within, trials: trials.len() }
+    }
+
+    /// Lays the grid over all trials; what is known of its points stays where it is as before.
+    fn lay_grid(&mut self, trials: &[Trial]) {
+        let least = trials.iter().map(|trial| trial.at).fold(f64::MAX, f64::min);
+        let most = trials.iter().map(|trial| trial.at).fold(f64::MIN, f64::max);
+        let means = (least, (most - least).max(0.0) / f64::from(STEPS));
+        if means != self.means || self.points.is_empty() {
+            self.means = means;
+            self.points = vec![GridPoint::default(); self.spreads.len() * MEANS];
+        }
+    }
+
+    /// The mean and the spread of a point.
+    fn point(&self, number: usize) -> (f64, f64) {
+        let (least, step) = self.means;
+        (least + step * (number % MEANS) as f64, self.spreads[number / MEANS])
+    }
+
+    /// Finds the likeliest point and says how likely it is; of equals it is the last. The likeliest of the fit before goes first:
+    /// what is far below it is given up.
+    fn find_likeliest(&mut self, trials: &[Trial]) -> f64 {
+        let mut top = self.look_at(self.likeliest, trials, f64::MIN);
+        for number in 0..self.points.len() {
+            let sum = self.look_at(number, trials, top - REJECTED);
+            if sum > top || (sum == top && number > self.likeliest) {
+                (self.likeliest, top) = (number, sum);
+            }
+        }
+        top
+    }
+
+    /// Takes in trials until the sum is below `least`, or none is left.
+    fn look_at(&mut self, number: usize, trials: &[Trial], least: f64) -> f64 {
+        let (mean, spread) = self.point(number);
+        let GridPoint { trials: known, sum } = &mut self.points[number];
+        while *sum >= least && *known < trials.len() {
+            *sum += log_likelihood(&trials[*known], mean, spread);
+            *known += 1;
+        }
+        *sum
+    }
 }
 
-/// The logarithm of how likely these trials are, if reaches are normal with this mean and spread.
-fn likelihood(trials: &[Trial], mean: f64, spread: f64) -> f64 {
-    let of = |trial: &Trial| {
-        let caught = (1.0 - LAPSE) * 0.5 * libm::erfc((mean - trial.at) / (spread * std::f64::consts::SQRT_2));
-        let likely = if trial.caught { caught + BY_MISHAP } else { 1.0 - caught };
-        libm::log(likely.max(UNLIKELY))
-    };
-    trials.iter().map(of).sum()
+/// The mean that is likeliest with this spread, of those less than a step from one.
+fn refine(trials: &[Trial], mean: f64, spread: f64, step: f64) -> f64 {
+    let finer = 2.0 * step / f64::from(FINER);
+    let tried = (0..=FINER).map(|i| mean - step + finer * f64::from(i));
+    let tried: Vec<(f64, f64)> =
+        tried.map(|mean| (mean, trials.iter().map(|trial| log_likelihood(trial, mean, spread)).sum())).collect();
+    let top = tried.iter().map(|(_, sum)| *sum).fold(f64::MIN, f64::max);
+    middle(tried.iter().filter(|(_, sum)| *sum > top - ALIKE).map(|(mean, _)| *mean))
+}
+
+/// The middle of what is alike: between what was missed and what was caught all means are.
+fn middle(alike: impl Iterator<Item = f64>) -> f64 {
+    let (first, last) = alike.fold((f64::MAX, f64::MIN), |(first, last), mean| (mean.min(first), mean.max(last)));
+    f64::midpoint(first, last)
+}
+
+/// The logarithm of how likely a trial is, if reaches are normal with this mean and spread.
+fn log_likelihood(trial: &Trial, mean: f64, spread: f64) -> f64 {
+    let caught = (1.0 - LAPSE) * 0.5 * libm::erfc((mean - trial.at) / (spread * std::f64::consts::SQRT_2));
+    let likely = if trial.caught { caught + BY_MISHAP } else { 1.0 - caught };
+    libm::log(likely.max(UNLIKELY))
 }
 
 #[cfg(test)]

@@ -130,7 +130,7 @@ fn play<P: Predictor + 'static>(
 }
 
 /// Random scenes in the test; HALFTURN_SCENES asks for another number, HALFTURN_SEED for one of them.
-const SCENES: u64 = 10_000;
+const SCENES: u64 = 3_000;
 /// Besides, those that once failed: what was buffered was given up though a disk could still have taken it.
 const FOUND: [u64; 2] = [223_018, 828_851];
 
