@@ -335,7 +335,7 @@ impl ReachFit {
         self.lay_grid(trials);
         let step = self.means.1;
         let top = self.find_likeliest(trials);
-        let (mean, spread) = self.point(self.likeliest);
+        let (_, spread) = self.point(self.likeliest);
         let row = self.likeliest - self.likeliest % MEANS;
         let whole = |points: std::ops::Range<usize>| points.filter(|i| self.points[*i].trials == trials.len());
         let alike = whole(row..row + MEANS).filter(|i| self.points[*i].sum > top - ALIKE).map(|i| self.point(i).0);

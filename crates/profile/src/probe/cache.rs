@@ -13,7 +13,7 @@ const BEGIN: f64 = 3.0;
 /// Trials of a question, each somewhere else.
 const TRIALS: u32 = 7;
 /// What a block takes is alike within this share, and so many ns by chance.
-const ALIKE: f64 = 1.1;
+const ALIKE: f64 = 0.1;
 const ROUGH: f64 = 2_000.0;
 /// What a block takes at a rate of 10^6 bytes a second, ns.
 pub(crate) const BLOCK_NS_AT_1_MB_S: f64 = 512e3;
@@ -321,13 +321,14 @@ fn segment<D: Device>(
 }
 
 /// What an answer from memory takes before its first block, ms, and the rate at which blocks follow: by the longest read
-/// that is all in memory when it is asked for again, since it takes no more of a block than one half as long.
+/// that is all in memory when it is asked for again, since it takes as much of a block as one half as long. One that is not
+/// waits for the medium: half as long, it would take twice as much of a block.
 fn costs<D: Device>(bench: &mut ProbeBench<D>, single: f64, segment: u64) -> Result<(f64, Option<f64>), BadInput> {
     let mut many = (segment / 2).clamp(2, 128);
     let mut each = each_of(bench, single, many)?;
     while many > 3 {
         let half = each_of(bench, single, many / 2)?;
-        if each < half * ALIKE + ROUGH {
+        if (each - half).abs() < half * ALIKE + ROUGH {
             break;
         }
         (many, each) = (many / 2, half);

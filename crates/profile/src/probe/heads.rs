@@ -18,6 +18,11 @@ const ASKED: usize = 20;
 /// Reaches that differ by less are alike, ms.
 const ALIKE: f64 = 0.12;
 
+/// From one cylinder to the next it is at least so many times as far as from track to track in one; and tracks that are compared one
+/// by one, at most.
+const STEP: f64 = 3.0;
+const COMPARED: u64 = 32;
+
 /// A track is near whose reach is longer than the nearest by less than this share of what the farthest is, and by less than so
 /// many ms where that is very far.
 const NEAR: f64 = 0.3;
@@ -102,10 +107,32 @@ fn by_search<D: Device>(eye: &mut Eye<D>, region: &MapRegion) -> Result<(u64, Ar
     while run < FAR.min(last / 2) && is_near(eye, region, run, limit)? {
         run += 1;
     }
-    let Some((first, end)) = dip(eye, region, run, limit)? else { return Ok((run, Arrangement::Heads)) };
+    let Some((first, end)) = dip(eye, region, run, limit)? else {
+        return Ok((count_by_steps(eye, region, run)?, Arrangement::Heads));
+    };
     let width = (first + end + 1).div_ceil(4);
     let heads = heads_of_bands(eye, region, width, limit)?;
     Ok((heads, Arrangement::Bands(width)))
+}
+
+/// How many tracks a cylinder has, of which no more than these are near the first: for the arm, those of one are as far as one
+/// another, and those of the next are farther. Where each track is farther than the last, there is one head.
+fn count_by_steps<D: Device>(eye: &mut Eye<D>, region: &MapRegion, near: u64) -> Result<u64, BadInput> {
+    let most = near.min(COMPARED);
+    let reaches: Vec<f64> = (1..2 * most).map(|tracks| apart(eye, region, tracks)).collect::<Result<_, _>>()?;
+    Ok((2..=most).rev().find(|heads| has_steps(&reaches, *heads as usize)).unwrap_or(1))
+}
+
+/// Whether reaches from the first track to each after it, ms, go up in steps of so many tracks.
+fn has_steps(reaches: &[f64], heads: usize) -> bool {
+    let extremes =
+        |of: &[f64]| (of.iter().copied().fold(f64::MAX, f64::min), of.iter().copied().fold(f64::MIN, f64::max));
+    // The first track is the one that all are seen from.
+    let (first, others) = reaches.split_at(heads - 1);
+    let levels: Vec<(f64, f64)> = std::iter::once(first).chain(others.chunks_exact(heads)).map(extremes).collect();
+    let uneven = levels.iter().map(|(least, most)| most - least).fold(0.0, f64::max);
+    let step = |pair: &[(f64, f64)]| f64::midpoint(pair[1].0, pair[1].1) - f64::midpoint(pair[0].0, pair[0].1);
+    STEP * uneven < levels.windows(2).map(step).fold(0.0, f64::max)
 }
 
 /// The first and the last of the tracks on which the arm comes back near the first, after the `run` next to it: on its way
@@ -148,4 +175,27 @@ fn is_near<D: Device>(eye: &mut Eye<D>, region: &MapRegion, tracks: u64, limit: 
         }
     }
     Ok(caught > missed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::has_steps;
+
+    /// What the reaches from the first track are like on a drive of so many heads, within some µs.
+    fn reaches(heads: u32, tracks: u32) -> Vec<f64> {
+        let reach = |track: u32| match track / heads {
+            0 => 0.7,
+            cylinders => 0.6 + 0.2 * libm::sqrt(f64::from(cylinders)),
+        };
+        (1..tracks).map(|track| reach(track) + 0.004 * f64::from(track * 7919 % 5)).collect()
+    }
+
+    #[test]
+    fn the_steps_in_which_reaches_go_up_are_a_cylinder_wide() {
+        for heads in 1..=8 {
+            let of = reaches(heads, 32);
+            let found = (2..=16).rev().find(|heads| has_steps(&of, *heads)).unwrap_or(1);
+            assert_eq!(found, heads as usize, "{of:.3?}");
+        }
+    }
 }

@@ -9,6 +9,9 @@ use block::{BadInput, Device, Span};
 /// Pairs of reads, the second of the same blocks as the first.
 const PAIRS: u64 = 24;
 
+/// Answers from memory that tell that there is one.
+const ENOUGH: usize = 4;
+
 /// Segments looked for, at most.
 const MOST: u32 = 1 << 13;
 /// Of so many it is not asked twice where that is to be quick: to fill them takes long.
@@ -22,7 +25,7 @@ const STEADY: f64 = 120_000.0;
 /// As [`ProbeBench::read`].
 pub fn learn<D: Device>(bench: &mut ProbeBench<D>, effort: Thoroughness) -> Result<(), BadInput> {
     bench.memory = Memory::default();
-    let (mut first, mut again) = (Vec::new(), Vec::new());
+    let (mut first, mut again, mut pauses) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..PAIRS {
         let sector = bench.draw.below(bench.sectors());
         let pause = bench.draw.below(1_000_000);
@@ -31,8 +34,12 @@ pub fn learn<D: Device>(bench: &mut ProbeBench<D>, effort: Thoroughness) -> Resu
             bench.idle(Span(pause));
             if let Some(reply) = bench.read(sector)? {
                 again.push(reply.response().0 as f64);
+                pauses.push(pause as f64);
             }
         }
+    }
+    if spread(&again) > STEADY {
+        again = pick_answers_from_memory(&first, &again, &pauses);
     }
     let (middle, spread) = (median(&again), spread(&again));
     // What answers at random as it does from memory has nothing to tell them apart.
@@ -44,6 +51,20 @@ pub fn learn<D: Device>(bench: &mut ProbeBench<D>, effort: Thoroughness) -> Resu
     bench.memory.hit = Some((Span((middle - sooner).max(0.0) as u64), Span((middle + later) as u64)));
     bench.memory.forgotten_after = segments(bench, effort)?;
     Ok(())
+}
+
+/// The answers that came from memory, of a drive that soon drops what it has read for what it reads on: the least that are alike,
+/// if first reads are hardly ever answered as soon. They take as long whatever the pause before; where a sector has to come round
+/// again, it takes less, the longer the pause.
+fn pick_answers_from_memory(first: &[f64], again: &[f64], pauses: &[f64]) -> Vec<f64> {
+    let soon = again.iter().copied().fold(f64::MAX, f64::min) + STEADY;
+    let (alike, ends): (Vec<f64>, Vec<f64>) = std::iter::zip(again, pauses)
+        .filter(|(again, _)| **again < soon)
+        .map(|(again, pause)| (*again, again + pause))
+        .unzip();
+    let by_chance = first.iter().filter(|first| **first < soon).count();
+    let came = alike.len() >= ENOUGH + 4 * by_chance && spread(&alike) < spread(&ends);
+    if came { alike } else { Vec::new() }
 }
 
 /// Reads elsewhere after which a read is no longer in memory: as most of three trials say.
