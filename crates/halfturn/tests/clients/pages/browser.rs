@@ -162,10 +162,10 @@ impl Tab<'_> {
         self.events.iter().filter_map(told).collect()
     }
 
-    /// What is seen, as PNG, in the letters of base 64.
-    pub fn picture(&mut self) -> String {
+    /// What is seen, as PNG.
+    pub fn picture(&mut self) -> Vec<u8> {
         let shot = self.call("Page.captureScreenshot", json!({"format": "png", "captureBeyondViewport": true}));
-        text(&shot["data"])
+        bytes_of_letters(&text(&shot["data"]))
     }
 
     pub fn close(self) {
@@ -176,4 +176,18 @@ impl Tab<'_> {
 
 fn text(value: &Value) -> String {
     value.as_str().expect("a text").to_owned()
+}
+
+/// The bytes that letters of base 64 stand for, six bits a letter.
+fn bytes_of_letters(text: &str) -> Vec<u8> {
+    const LETTERS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let (mut bytes, mut held, mut bits) = (Vec::new(), 0_u32, 0);
+    for value in text.chars().filter_map(|letter| LETTERS.find(letter)) {
+        (held, bits) = (held << 6 | value as u32, bits + 6);
+        if bits >= 8 {
+            bits -= 8;
+            bytes.push((held >> bits) as u8);
+        }
+    }
+    bytes
 }
