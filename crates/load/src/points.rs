@@ -18,7 +18,7 @@ use crate::origin::{OriginReader, Program, change_paths, fingerprint};
 use crate::results::Run;
 use block::BadInput;
 use config::Document;
-use serde_json::to_string;
+use serde_json::{from_str, to_string};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io::{self, Write};
@@ -98,6 +98,18 @@ impl Points {
             )?;
         }
         Ok(broken)
+    }
+
+    /// The run of each point, in their order, as the journal has it: the figures of its replications apart are not kept.
+    ///
+    /// # Errors
+    /// When a run is not in the journal.
+    pub fn read_runs(&self, journal: &PointJournal) -> io::Result<Vec<Run>> {
+        let read = |point: &SweepPoint| {
+            let run: Run = from_str(&format!("{UNLABELLED}{}", journal.read(&point.hash)?))?;
+            Ok(Run { labels: point.case.labels.clone(), ..run })
+        };
+        self.points.iter().map(read).collect()
     }
 }
 

@@ -7,7 +7,7 @@ mod machine;
 use crate::Meter;
 use crate::origin::{InputOrigin, Program};
 use block::Span;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 pub use machine::{Process, SystemCounts};
@@ -41,7 +41,7 @@ impl Results {
 }
 
 /// One combination of what was varied, over all its replications.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Run {
     /// What was varied, and its value here.
     pub labels: BTreeMap<String, Label>,
@@ -128,7 +128,7 @@ impl Disk {
 }
 
 /// The value of something that was varied.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Label {
     /// A number, as the sweep gives it.
@@ -147,7 +147,7 @@ impl std::fmt::Display for Label {
 }
 
 /// Durations of drive commands, from issue to completion.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Commands {
     /// How many commands were counted.
     pub count: u64,
@@ -163,7 +163,7 @@ pub struct Commands {
 }
 
 /// What serving requests in short commands came to.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Service {
     /// Share of time in which a seek was awaited with no command in flight.
     pub slack_fraction: f64,
@@ -192,7 +192,7 @@ pub struct Service {
 }
 
 /// By how much the arm came later than was believed, over timed seeks whose first command kept to one track.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct ArmError {
     /// How many seeks were timed.
     pub count: u64,
@@ -205,7 +205,7 @@ pub struct ArmError {
 }
 
 /// How full the non-volatile write buffer of an array was, in MiB.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Buffer {
     /// The most it held, MiB.
     pub most_mib: f64,
@@ -222,7 +222,7 @@ pub struct Buffer {
 }
 
 /// What a scheduler that learns a device knows of it at the end of the first replication.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Learned {
     /// How many distances it keeps.
     pub distances: u64,
@@ -244,7 +244,7 @@ pub struct Learned {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line_error: Option<f64>,
     /// The samples of the distance that was to be shown, ms, shortest first.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shown_ms: Vec<f64>,
     /// The mean of the samples of that distance, ms.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -258,7 +258,7 @@ pub struct Learned {
 }
 
 /// What was learned in use of a device, and how sure it is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct LearnedInUse {
     /// One revolution, ms; 0 while nothing is known to turn.
     pub turn_ms: f64,
@@ -273,7 +273,7 @@ pub struct LearnedInUse {
 }
 
 /// A distribution of errors in milliseconds.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct PredictionError {
     /// The mean of the errors in ms.
     pub mean: f64,
@@ -286,7 +286,7 @@ pub struct PredictionError {
 }
 
 /// What one service class got.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Class {
     /// Requests that arrived in the measured time; each is followed to its end.
     pub requests: u64,
@@ -296,7 +296,7 @@ pub struct Class {
     pub failed: u64,
     /// Of these, given up while they waited, long after the measured time: their times count as far as they had come. Not there
     /// where there are none.
-    #[serde(skip_serializing_if = "is_none")]
+    #[serde(default, skip_serializing_if = "is_none")]
     pub still_waiting: u64,
     /// Requested bytes of requests that finished in the measured time, over it.
     pub throughput_mb_s: f64,
@@ -345,7 +345,7 @@ pub struct ReplicationFigures {
 }
 
 /// Where the blocks of a scan were found, in 10^6 bytes a second, and what is left of it.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct FreeWork {
     /// In the rotational delay of requests, on the track that the arm was on.
     pub source_mb_s: f64,
@@ -370,7 +370,7 @@ pub struct FreeWork {
 /// What of the arm's time a class caused, by what it went to, in seconds; of an array, of all its arms. Those of all classes add
 /// up to the time with a command in service and that of the drive's write-back without one. A class that is alone has no detours and
 /// no slack: it has caused all there is; if it writes, what waits for the drive's own work counts for write-back.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ArmSeconds {
     /// Until the head was on the track: command overhead, seek, settling, switches of heads.
     pub seek: f64,
@@ -386,7 +386,7 @@ pub struct ArmSeconds {
     pub slack: f64,
     /// Where the arm is shared out: how long the device was kept without a command until a seek of the class was due. It counts for
     /// the class's share, and is no part of the time with a command in service.
-    #[serde(skip_serializing_if = "is_no_time")]
+    #[serde(default, skip_serializing_if = "is_no_time")]
     pub kept: f64,
 }
 
@@ -415,7 +415,7 @@ fn is_none(count: &u64) -> bool {
 }
 
 /// A distribution of times in milliseconds.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Distribution {
     /// The arithmetic mean, exact.
     pub mean: f64,
@@ -436,11 +436,11 @@ pub struct Distribution {
 
 /// So many times below a bound in ms, and not below that of the bucket before: 64 buckets for each doubling, but none narrower than
 /// 512 ns. Those with none are left out. Times of nothing have a bucket of their own, whose bound is 0.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Bucket(pub f64, pub u64);
 
 /// Where the time of one disk's arm went; the three shares add up to 1.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Disk {
     /// Share of time with a command in service; times `simulated_seconds`, the time the load spent at the disk.
     pub busy: f64,

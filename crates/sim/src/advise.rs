@@ -3,7 +3,8 @@
 //! First a survey: changes of one knob, and some of several, 64 in all, on a short beginning; the better ones on a longer one, a few on all of
 //! the half (successive halving: Jamieson and Talwalkar, AISTATS 2016). Then what is nearest to the goal is changed knob by knob, the
 //! changes first that did best in the survey; after that what is second, since the best is often two changes away, by way of
-//! something worse. Settings under which everything took equally long are one: only the one with the fewest knobs set goes on. The
+//! something worse. Settings under which everything took equally long are one: only the one with the fewest knobs set goes on. They may
+//! come apart later in the load: what came to the same as the best is tried on all of it at the end, with the runs left. The
 //! order of what is drawn, and of ties, follows from the seed alone, whatever the number of threads.
 
 use crate::simulate::{Watch, simulate};
@@ -16,10 +17,12 @@ use rayon::prelude::*;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// The share of the half that is seen on which the better ones are told apart.
+const PART: f64 = 0.25;
 /// Of the half that is seen, which share candidates of the survey are tried on, and how many are left for it.
-const ROUNDS: [(f64, usize); 3] = [(0.125, 64), (0.25, 20), (1.0, 7)];
+const ROUNDS: [(f64, usize); 3] = [(0.125, 64), (PART, 20), (1.0, 7)];
 /// The same of what is near something good, and how often one is looked around.
-const NEAR: [(f64, usize); 2] = [(0.25, 20), (1.0, 2)];
+const NEAR: [(f64, usize); 2] = [(PART, 20), (1.0, 2)];
 const LOOKS: u32 = 2;
 /// All of it costs no more than this many runs of the half.
 const MOST_COST: f64 = 50.0;
@@ -76,7 +79,7 @@ pub fn advise(
     if !space.is_cut() {
         space.cut(&try_one(space, &space.today(), LoadPart::Whole, watch)?);
     }
-    let search = Search { space, goal, watch, memory: BTreeSet::new(), cost: 0.0 };
+    let search = Search { space, goal, watch, memory: BTreeSet::new(), alike: BTreeMap::new(), cost: 0.0 };
     let (best, scores, tried, cost) = search.run(seed)?;
     let parts: Vec<(usize, u32)> = (0..2).flat_map(|who| (0..UNSEEN_PARTS).map(move |part| (who, part))).collect();
     watch.plan(parts.len());
@@ -206,6 +209,8 @@ struct Search<'a> {
     watch: &'a dyn SearchWatch,
     /// The texts of what was tried.
     memory: BTreeSet<String>,
+    /// What was tried on [`PART`], by what it came to there.
+    alike: BTreeMap<Vec<u64>, Vec<TrialSetting>>,
     cost: f64,
 }
 
@@ -222,19 +227,40 @@ impl Search<'_> {
         finalists.push(own);
         finalists.sort_by(ScoredSetting::compare);
         let mut looks: BTreeMap<Vec<u64>, u32> = BTreeMap::new();
+        // Runs put by for what comes to the same.
+        let mut saved = 0;
         loop {
             let around = finalists.iter().find(|trial| looks.get(&trial.outcome).is_none_or(|looks| *looks < LOOKS));
-            let room = MOST_COST - self.cost - NEAR[1].1 as f64;
+            let room = MOST_COST - self.cost - (NEAR[1].1 + saved) as f64;
             let most = NEAR[0].1.min((room / NEAR[0].0).max(0.0) as usize);
             let Some(around) = around.filter(|_| most > 0) else { break };
             *looks.entry(around.outcome.clone()).or_default() += 1;
             let near = self.changes(&around.setting, &changes, most);
-            let near = self.rank(near, NEAR[0].0);
-            finalists.extend(self.rank(distinct(near, NEAR[1].1), NEAR[1].0));
+            let mut near = self.rank(near, NEAR[0].0);
+            let (alike, count) = (self.alike(&around.setting), near.len());
+            near.retain(|trial| !alike.contains(&trial.setting));
+            let put_by = usize::from(near.len() < count);
+            saved += put_by;
+            finalists.extend(self.rank(distinct(near, NEAR[1].1 - put_by), NEAR[1].0));
             finalists.sort_by(ScoredSetting::compare);
         }
+        self.untie(&mut finalists);
         let best = finalists.swap_remove(0);
         Ok((best.setting, [best.score, as_it_is], self.memory.len(), self.cost))
+    }
+
+    /// What came to the same as this on [`PART`], itself among it; nothing of what was not tried there.
+    fn alike(&self, setting: &TrialSetting) -> Vec<TrialSetting> {
+        self.alike.values().find(|all| all.contains(setting)).cloned().unwrap_or_default()
+    }
+
+    /// Tries what came to the same as the best on a part on all of it, as far as there are runs for it.
+    fn untie(&mut self, finalists: &mut Vec<ScoredSetting>) {
+        let mut alike = self.alike(&finalists[0].setting);
+        alike.retain(|setting| !finalists.iter().any(|trial| trial.setting == *setting));
+        alike.truncate((MOST_COST - self.cost).max(0.0) as usize);
+        finalists.extend(self.rank(alike, 1.0));
+        finalists.sort_by(ScoredSetting::compare);
     }
 
     /// Tries changes of one knob, and some of several if there is room, on a short part; gives them all, the best first, and the changes:
@@ -287,6 +313,9 @@ impl Search<'_> {
             .collect();
         trials.retain(|trial| trial.score.missed.is_finite());
         trials.sort_by(ScoredSetting::compare);
+        for trial in trials.iter().filter(|_| share == PART) {
+            self.alike.entry(trial.outcome.clone()).or_default().push(trial.setting.clone());
+        }
         trials
     }
 }

@@ -1,4 +1,4 @@
-//! A drive in the settings of other systems: Ceph, the kernel's io.cost, fio, ZFS.
+//! A drive in the settings of other systems: Ceph, the kernel's io.cost, fio, ZFS, nbdkit.
 
 use super::number;
 
@@ -141,6 +141,29 @@ pub fn for_fio(drive: &MeasuredDrive) -> String {
     )
 }
 
+/// A command by which nbdkit keeps its clients waiting as long.
+pub fn for_nbdkit(drive: &MeasuredDrive) -> String {
+    let delay_ms = |rate: MeasuredRate| 1e3 / rate.a_second;
+    let (reads, writes) = (drive.reads_alone, drive.writes_sustained);
+    let mut text = header(&drive.title, "Delays for nbdkit");
+    text += &format!(
+        "# Random 4 KiB reads, one outstanding: {} a second. Random 4 KiB writes once the drive's buffer is full: {} a second.\n\
+         # Reads in a row, outside: {} MB/s.\n\
+         # nbdkit waits as long before a request in a row as before one far away, and knows no queue. The drive itself, in real time, is\n\
+         # what `halfturn serve` shows as path = \"emulated:NAME\".\n",
+        reads.show(),
+        writes.show(),
+        drive.reads_large.show_mb()
+    );
+    // It takes whole milliseconds, and bits.
+    text + &format!(
+        "nbdkit --filter=noparallel --filter=delay --filter=rate file FILE serialize=requests rdelay={:.0}ms wdelay={:.0}ms rate={:.0}\n",
+        delay_ms(reads),
+        delay_ms(writes),
+        8.0 * drive.reads_large.bytes()
+    )
+}
+
 /// Module parameters for a pool of such drives.
 pub fn for_zfs(title: &str, choices: &[ScrubChoice]) -> String {
     let mut text = header(title, "Parameters of ZFS");
@@ -198,6 +221,7 @@ mod tests {
         insta::assert_snapshot!("ceph", for_ceph(&drive()));
         insta::assert_snapshot!("iocost", for_iocost(&drive()));
         insta::assert_snapshot!("fio", for_fio(&drive()));
+        insta::assert_snapshot!("nbdkit", for_nbdkit(&drive()));
     }
 
     #[test]

@@ -50,7 +50,7 @@ pub use advice::advice;
 pub use catalogue::catalogue;
 pub use compare::comparison;
 pub use conversion::{conversion, recording};
-pub use exported::{MeasuredDrive, MeasuredRate, ScrubChoice, for_ceph, for_fio, for_iocost, for_zfs};
+pub use exported::{MeasuredDrive, MeasuredRate, ScrubChoice, for_ceph, for_fio, for_iocost, for_nbdkit, for_zfs};
 pub use import_report::import_report;
 #[cfg(feature = "linux")]
 pub use lateness::lateness;

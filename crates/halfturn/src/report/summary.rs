@@ -4,6 +4,7 @@
 use super::answer::answer;
 use super::figure::{Axis, Figure, Marks, Series};
 use super::page::{HtmlPage, SortableTable};
+use super::panorama::Panoramas;
 use super::rows::{CaseRun, keys, label};
 use load::experiment::Case;
 use load::results::{Bucket, Class, Disk, Results, Run};
@@ -64,6 +65,11 @@ impl<'a> RunsSummary<'a> {
     /// What the page is called.
     pub fn title(&self) -> &str {
         self.pairs.first().map_or("", |(case, _)| &case.experiment.title)
+    }
+
+    /// A page of it that ends with what was printed.
+    pub fn page(&self, printed: &str) -> String {
+        Panoramas { title: self.title(), summary: Some(self), text: printed, pictures: &[] }.page()
     }
 
     /// Writes the answer, the figures and the table.

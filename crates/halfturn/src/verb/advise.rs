@@ -4,7 +4,7 @@ use super::outputs::{self, Inputs, OutputFile};
 use super::{OutputFormat, json};
 use crate::failure::{VerbFailure, print};
 use crate::progress::Searching;
-use crate::report::{self, Panoramas, RunsSummary};
+use crate::report::{self, RunsSummary};
 use block::{At, BadInput};
 use clap::Args;
 use config::{Document, quote};
@@ -84,8 +84,7 @@ pub fn run(arguments: &AdviseArgs) -> Result<(), VerbFailure> {
     if let Some(page) = page {
         let cases = found.comparison()?;
         let results = pool.install(|| sim::simulate(&cases, &Unwatched))?;
-        let summary = RunsSummary::of(&cases, &results);
-        page.write(Panoramas { title: summary.title(), summary: Some(&summary), text: &text, pictures: &[] }.page())?;
+        page.write(RunsSummary::of(&cases, &results).page(&text))?;
     }
     progress.finish();
     if let Some(files) = files {

@@ -1,11 +1,11 @@
 //! `halfturn bench`: the workloads of an experiment, in real time.
 
-use super::outputs::Inputs;
+use super::outputs::{Inputs, OutputFile};
 use super::requests::{RecordsFile, RequestsArgs};
 use super::{OutputFormat, json};
 use crate::failure::{VerbFailure, print};
 use crate::progress::Profiling as Progress;
-use crate::report;
+use crate::report::{self, RunsSummary};
 use block::{At, BadInput};
 use clap::Args;
 use load::experiment::{self, Experiment};
@@ -41,7 +41,7 @@ duration = \"10s\"
 #[derive(Args)]
 #[command(after_help = "Examples:
   halfturn bench examples/vm-disks.toml --set run.duration=10s
-  halfturn bench examples/vm-disks.toml --time-scale 10
+  halfturn bench examples/vm-disks.toml --time-scale 10 --report vm-disks.html
   halfturn bench 'nbd+unix:///?socket=/tmp/vm.sock' examples/vm-disks.toml
   halfturn bench nbd://localhost/desktop")]
 pub struct BenchArgs {
@@ -62,6 +62,10 @@ pub struct BenchArgs {
     format: OutputFormat,
     #[command(flatten)]
     requests: RequestsArgs,
+    /// Also write a page into this file (HTML, opens offline): where runs are compared, which won, by how much and how sure that is,
+    /// figures that compare them, and what is printed
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
     /// Run the clock, and an emulated drive with it, this many times as fast
     #[arg(long, value_name = "TIMES", default_value = "1", value_parser = super::scale)]
     time_scale: f64,
@@ -87,6 +91,7 @@ pub fn run(arguments: &BenchArgs) -> Result<(), VerbFailure> {
         Some(file) => Inputs::of_cases(file, &cases),
         None => Inputs::of_cases(Path::new(of), &cases),
     };
+    let page = OutputFile::if_wanted(arguments.report.as_ref(), &mut inputs)?;
     let name = |it: &Experiment| uri.as_ref().map_or_else(|| name_served_device(it), live::place);
     let requests = arguments.requests.begin(&mut inputs, &cases, |_| 1, name)?;
     let mut runs = Vec::with_capacity(cases.len());
@@ -113,6 +118,9 @@ pub fn run(arguments: &BenchArgs) -> Result<(), VerbFailure> {
     progress.finish();
     requests.map_or(Ok(()), RecordsFile::keep)?;
     let results = Results::new(runs);
+    if let Some(page) = page {
+        page.write(RunsSummary::of(&cases, &results).page(&report::comparison(&cases, &results)))?;
+    }
     match arguments.format {
         OutputFormat::Json if unfinished.iter().all(|left| *left == 0) => print(&json(&results))?,
         OutputFormat::Json => print(&json(&with_unfinished(&results, &unfinished)))?,

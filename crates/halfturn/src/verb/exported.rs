@@ -23,6 +23,8 @@ pub enum TargetSystem {
     Fio,
     /// Module parameters of ZFS that depend on the drive
     Zfs,
+    /// A command of nbdkit's whose filters keep clients waiting as long
+    Nbdkit,
     /// The drive itself in DiskSim's parameters, FILE.parv, with its seeks beside it, FILE.seek
     Disksim,
 }
@@ -78,6 +80,7 @@ fn for_system(name: &str, system: TargetSystem) -> Result<String, VerbFailure> {
         TargetSystem::Iocost => report::for_iocost(&measure(model, name)?),
         TargetSystem::Fio => report::for_fio(&measure(model, name)?),
         TargetSystem::Zfs => report::for_zfs(model.title(), &try_scrubs(name)?),
+        TargetSystem::Nbdkit => report::for_nbdkit(&measure(model, name)?),
         TargetSystem::Disksim => {
             let what = "DiskSim reads a drive from two files, its parameters and its seeks";
             return Err(BadInput::new("--for disksim", At::File, what, "say where by -o FILE.parv").into());

@@ -3,12 +3,14 @@
 use super::outputs::{self, Inputs, OutputFile};
 use crate::failure::{VerbFailure, print};
 use crate::progress::Simulating;
+use crate::report::{self, RunsSummary};
 use block::{At, BadInput};
 use clap::Args;
 use load::experiment;
 use load::experiment::Case;
 use load::origin;
 use load::points::{PointJournal, Points, Shard, SweepFolder, write_csv};
+use load::results::Results;
 use sim::Unfinished;
 use std::fs::File;
 use std::io::{BufReader, IsTerminal};
@@ -22,7 +24,7 @@ use std::path::{Path, PathBuf};
 /// of the program. At the end the folder has rows.jsonl and rows.csv: a row a run, with the whole experiment beside its results.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  halfturn sweep examples/closed-depths.toml -o depths
+  halfturn sweep examples/closed-depths.toml -o depths --report depths.html
   halfturn sweep examples/closed-depths.toml -o depths --set workload.0.depth=[1,2,4,8,16,32,64]
   halfturn sweep big.toml -o part-$SLURM_ARRAY_TASK_ID --shard $SLURM_ARRAY_TASK_ID/16
   halfturn merge part-* -o whole")]
@@ -43,13 +45,17 @@ pub struct Sweep {
     /// Run the I-th of N parts of the sweep, which together are the whole
     #[arg(long, value_name = "I/N")]
     shard: Option<Shard>,
+    /// Also write a page into this file (HTML, opens offline): which run won, by how much and how sure that is, and figures that
+    /// compare all runs, those that had ended before among them
+    #[arg(long, value_name = "FILE.html")]
+    report: Option<PathBuf>,
     /// Threads to compute with [default: one for each core]; the results do not depend on it
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     threads: Option<u16>,
 }
 
 pub fn run(arguments: &Sweep) -> Result<(), VerbFailure> {
-    let Sweep { file, output, sets, seed, shard, threads } = arguments;
+    let Sweep { file, output, sets, seed, shard, report, threads } = arguments;
     let document = experiment::open(file)?;
     let points = Points::of(document.clone(), file, sets, *seed)?;
     let points = match shard {
@@ -60,6 +66,7 @@ pub fn run(arguments: &Sweep) -> Result<(), VerbFailure> {
     let portable = origin::portable(document, file, sets, *seed)?;
     let mut inputs = Inputs::of_cases(file, &cases);
     let files = SweepFiles::new(output, file, &mut inputs)?;
+    let page = OutputFile::if_wanted(report.as_ref(), &mut inputs)?;
     let journal = PointJournal::open(&files.names.journal)?;
     if let Some(experiment) = &files.experiment {
         experiment.write(portable)?;
@@ -75,6 +82,11 @@ pub fn run(arguments: &Sweep) -> Result<(), VerbFailure> {
         Ok(())
     })?;
     files.write_table()?;
+    if let Some(page) = page {
+        let runs = points.read_runs(&journal).map_err(|error| page.unwritable(&error))?;
+        let results = Results::new(runs);
+        page.write(RunsSummary::of(&cases, &results).page(&report::comparison(&cases, &results)))?;
+    }
     print(&files.tell_rows(points.points.len()))?;
     unless_whole(file, broken)
 }

@@ -22,6 +22,7 @@ mod guest;
 mod hostile;
 mod mounted;
 mod offered;
+mod pages;
 mod reloaded;
 #[cfg(feature = "tls")]
 mod secured;

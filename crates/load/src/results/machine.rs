@@ -1,11 +1,11 @@
 //! What processes and processors around the I/O came to.
 
 use crate::tally;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What a system of processes came to, the mean over replications; times are of all processors together, until the last
 /// process has ended.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SystemCounts {
     /// Until the last process has ended; where the run ends before, until then.
     pub execution_ms: f64,
@@ -54,7 +54,7 @@ pub struct SystemCounts {
 }
 
 /// Where the time of a process went, the mean over replications.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Process {
     /// What it is called.
     pub name: String,

@@ -11,6 +11,7 @@ mod bulk;
 mod depths;
 mod determinism;
 mod effort;
+mod exported;
 mod faults;
 mod files;
 mod filmed;
