@@ -54,7 +54,7 @@ impl Profile {
     /// How a read of `at` that goes on nowhere leaves the arm, if it passes like this from `arrived` on.
     #[inline(always)]
     fn leave_behind(&mut self, now: Time, at: Extent, arrived: Time, passage: &Passage, lag: Span) {
-        self.expect(now, arrived, passage, false);
+        self.expect(now, arrived, passage);
         let Spot { track, angle, .. } = passage.after;
         let ahead = ReadAhead::behind(&self.cache, &self.mechanics.layout, at, passage);
         self.left = Left { track, angle, next: at.end(), reading: true, transferred: true, ahead: Some(ahead) };
@@ -67,7 +67,11 @@ impl Profile {
         let direction = command.verb.direction();
         let follows = self.follows(command.at, direction);
         let (arrived, passage, lag) = self.foresee(now, command.at, spot, direction);
-        self.expect(now, arrived, &passage, follows);
+        self.expect(now, arrived, &passage);
+        if follows {
+            // What the drive reads ahead comes when it comes.
+            self.expected = None;
+        }
         let behind = || ReadAhead::behind(&self.cache, &self.mechanics.layout, command.at, &passage);
         let next = command.at.end();
         let going_on = if direction.writes() { None } else { self.go_on(now, command.at) };
@@ -80,14 +84,13 @@ impl Profile {
 
     /// What its end will tell of a transfer given now that passes like this from `arrived` on.
     #[inline(always)]
-    fn expect(&mut self, now: Time, arrived: Time, passage: &Passage, follows: bool) {
+    fn expect(&mut self, now: Time, arrived: Time, passage: &Passage) {
         let paused = now.since(self.idle_since) > Span(self.mechanics.rotation.period().0 / 64);
         let disturbed = self.dirty && (paused || self.free > now);
         self.undisturbed = if disturbed { 0 } else { self.undisturbed.saturating_add(1) };
         // A cached answer comes well before the arm could have got there.
         self.soonest = arrived.since(self.free.max(now)) + passage.transfer + passage.crossing;
-        // What the drive reads ahead comes when it comes.
-        let tells = self.phase.is_known() && !follows;
+        let tells = self.phase.is_known();
         self.expected = tells.then(|| (passage.end, self.motion.ticks(passage.began.since(arrived))));
     }
 }
