@@ -174,7 +174,8 @@ impl Drive {
                 let delivery = delivery.with_piece(piece, self.mechanics.layout.sector_shift());
                 self.end_read(at, segment, origin, &reach, &spot, (&passage, &delivery))
             }
-            None => self.read_pieces(at, segment, origin, &reach),
+            // On a copy, so that what is hot stays in registers.
+            None => self.read_pieces(at, segment, origin, &{ reach }),
         }
     }
 
@@ -243,7 +244,7 @@ impl Drive {
     }
 
     /// The way of `at` to the host from `from` on. What goes on where the bus is `held` for it waits for no watermark.
-    #[inline]
+    #[inline(always)]
     fn delivery(&self, at: Extent, from: Time, held: bool) -> Delivery {
         let from = from.max(self.delivered);
         let sector = 1 << self.mechanics.layout.sector_shift();

@@ -55,7 +55,7 @@ fn bound_of(ns: u64) -> u64 {
 #[derive(Clone, Debug)]
 pub struct Tally {
     /// How many times are of each class; those of nothing, which are many, apart.
-    classes: Box<[u64]>,
+    classes: Box<[u64; CLASSES]>,
     zeros: u64,
     max: u64,
     /// Sums of finished batches of `batch` samples each, in order.
@@ -72,7 +72,7 @@ pub struct Tally {
 impl Default for Tally {
     fn default() -> Tally {
         Tally {
-            classes: vec![0; CLASSES].into(),
+            classes: vec![0; CLASSES].try_into().expect("it is as long"),
             zeros: 0,
             max: 0,
             batches: Vec::with_capacity(BATCHES),
@@ -150,7 +150,7 @@ impl Tally {
             self.replications.push((sum, count));
         }
         self.zeros += other.zeros;
-        self.classes.iter_mut().zip(&other.classes).for_each(|(class, other)| *class += other);
+        self.classes.iter_mut().zip(&*other.classes).for_each(|(class, other)| *class += other);
         self.others = (self.others.0 + sum, self.others.1 + count);
         self.max = self.max.max(other.max);
     }

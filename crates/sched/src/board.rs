@@ -368,15 +368,19 @@ impl<P: Predictor> Board<P> {
         happened: Time,
         outcome: Outcome,
     ) -> Option<(Errand, Command)> {
-        // Not taken, which would move what is left behind, too.
         let slot = self.flying.get_mut(tag.0 as usize)?;
+        if PLAIN
+            && let Some((_, command)) = slot
+            && !matches!(command.verb, Verb::Discard(_))
+        {
+            // Where it is, not a copy, of which all would be needed then.
+            self.belief.note_completion(happened, command, outcome);
+        }
+        // Not taken, which would move what is left behind, too.
         let (errand, command) = (*slot)?;
         *slot = None;
         self.in_flight -= 1;
         if PLAIN {
-            if !matches!(command.verb, Verb::Discard(_)) {
-                self.belief.note_completion(happened, &command, outcome);
-            }
             return Some((errand, command));
         }
         if let Some(paying) = self.paying.get_mut(tag.0 as usize) {

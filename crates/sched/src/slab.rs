@@ -13,13 +13,18 @@ impl<T> Default for Slab<T> {
 }
 
 impl<T> Slab<T> {
+    /// Puts a thing into a free slot. One place writes it, so that it is made where it stays.
     #[inline]
     pub(crate) fn insert(&mut self, it: T) -> u32 {
-        if let Some(slot) = self.free.pop() {
-            self.slots[slot as usize] = Some(it);
-            return slot;
-        }
-        self.slots.push(Some(it));
+        let slot = self.free.pop().unwrap_or_else(|| self.grow());
+        self.slots[slot as usize] = Some(it);
+        slot
+    }
+
+    /// One more slot, which is empty.
+    #[cold]
+    fn grow(&mut self) -> u32 {
+        self.slots.push(None);
         self.slots.len() as u32 - 1
     }
 

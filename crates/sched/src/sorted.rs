@@ -129,20 +129,17 @@ impl<T: Copy> Leaf<T> {
     }
 
     /// Takes an entry out; the others keep their order.
-    fn remove(&mut self, i: usize) -> Entry<T> {
-        let entry = self.entry(i);
+    fn remove(&mut self, i: usize) {
         for i in i + 1..self.len {
             self.set(i - 1, self.entry(i));
         }
         self.len -= 1;
-        entry
     }
 
-    fn swap_remove(&mut self, i: usize) -> Entry<T> {
-        let entry = self.entry(i);
+    #[inline]
+    fn swap_remove(&mut self, i: usize) {
         self.len -= 1;
         self.set(i, self.entry(self.len));
-        entry
     }
 
     /// The first entry whose key is `key` or more.
@@ -274,7 +271,7 @@ impl<T: Copy> Sorted<T> {
     }
 
     /// Takes the entry with this key and sequence out, if it is there.
-    pub(crate) fn remove(&mut self, key: u64, sequence: u64) -> Option<Entry<T>> {
+    pub(crate) fn remove(&mut self, key: u64, sequence: u64) -> Option<JobId> {
         if self.is_empty() {
             return None;
         }
@@ -291,16 +288,21 @@ impl<T: Copy> Sorted<T> {
     }
 
     /// Takes the `i`-th entry of a leaf out.
-    pub(crate) fn remove_at(&mut self, slot: usize, i: usize) -> Entry<T> {
+    pub(crate) fn remove_at(&mut self, slot: usize, i: usize) -> JobId {
         self.len -= 1;
         let leaf = &mut self.leaves[self.directory[slot].leaf as usize];
-        let entry = if self.by_bias { leaf.remove(i) } else { leaf.swap_remove(i) };
+        let Rest { id, bias, .. } = leaf.rest[i];
+        if self.by_bias {
+            leaf.remove(i)
+        } else {
+            leaf.swap_remove(i)
+        }
         if leaf.len <= FEW {
             self.join(slot);
-        } else if self.is_biased && entry.bias == self.directory[slot].bias {
+        } else if self.is_biased && bias == self.directory[slot].bias {
             self.directory[slot].bias = self.least_bias(slot);
         }
-        entry
+        id
     }
 
     /// The first entry whose key is `key` or more: its leaf and its place in it.

@@ -10,6 +10,7 @@ mod billed;
 mod ends;
 mod events;
 mod fates;
+mod lane;
 mod late;
 mod plain;
 mod shown;
@@ -18,12 +19,13 @@ pub(crate) use arm_time::ArmTime;
 use billed::Billing;
 use ends::DriveEnds;
 use events::Events;
+use lane::{Issued, Lane};
 use late::LateHost;
 
 use crate::arms::Arms;
 use crate::camera::Camera;
 use crate::moves::Moves;
-use crate::probes::{Probes, is_probe};
+use crate::probes::is_probe;
 use crate::tell::Tell;
 use block::errno::EIO;
 use block::{At, BadInput, Command, DiskId, Ending, Outcome, Place, RequestId, Span, Tag, Time};
@@ -135,21 +137,9 @@ const FOLLOW: Span = Span(60_000_000_000);
 /// drive can do: to follow requests then would not end, and cost ever more.
 const OVERLOAD: u32 = 1000;
 
-/// A command in flight.
-#[derive(Clone, Copy, Debug, Default)]
-struct Issued {
-    at: Time,
-    /// The request that the command serves.
-    request: Option<RequestId>,
-    /// Whether for none, but to learn.
-    probe: bool,
-    /// Whether it has not come back.
-    flies: bool,
-}
-
 /// Devices and the load on them.
 pub(crate) struct Drives<'a, M, L: Measured> {
-    drives: Vec<M>,
+    lanes: Vec<Lane<M>>,
     /// When something next happens in each, and in which first.
     ends: DriveEnds,
     load: L,
@@ -166,16 +156,11 @@ pub(crate) struct Drives<'a, M, L: Measured> {
     gave_up: bool,
     /// Commands a drive takes at once.
     depth: usize,
-    /// Each command in flight, by drive and tag.
-    issued: Vec<Issued>,
     /// Who pays for the arms' time, where that is asked for.
     billing: Option<Box<Billing>>,
-    /// The probes of each drive.
-    probes: Vec<Probes>,
     /// How many requests are outstanding.
     outstanding: u32,
-    /// Whether the arm of each is accounted yet, and of how many it is not.
-    measured: Vec<bool>,
+    /// Of how many drives the arm is not accounted yet.
     unmeasured: usize,
     /// What becomes of disks, the first first.
     fates: VecDeque<(Time, DiskId, Health)>,
@@ -238,13 +223,10 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         let from = load.meter().from();
         let settles = if camera.as_ref().is_some_and(Camera::is_brief) { 0 } else { load.settles() };
         let mut world = Drives {
-            issued: vec![Issued::default(); drives.len() * depth],
             ends: DriveEnds::new(drives.len()),
-            measured: vec![false; drives.len()],
             unmeasured: drives.len(),
-            probes: vec![Probes::default(); drives.len()],
             outstanding: 0,
-            drives,
+            lanes: drives.into_iter().map(|machine| Lane::new(machine, depth)).collect(),
             load,
             stop,
             billing: None,
@@ -287,8 +269,8 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
     pub(crate) fn begin(&mut self) -> Time {
         let now = self.now;
         // Not what an arm did until then, either, where it is at one command all the measured time.
-        for (disk, drive) in self.drives.iter_mut().enumerate() {
-            drive.take_account(now);
+        for (disk, lane) in self.lanes.iter_mut().enumerate() {
+            lane.machine.take_account(now);
             self.billing.iter_mut().for_each(|billing| billing.begin(disk, now));
         }
         self.measure(now);
@@ -322,11 +304,11 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
             _ => self.now,
         };
         self.begin_measuring(end, None);
-        let mut accounts: Vec<Account> = self.drives.iter_mut().map(|drive| drive.take_account(end)).collect();
+        let mut accounts: Vec<Account> = self.lanes.iter_mut().map(|lane| lane.machine.take_account(end)).collect();
         self.close_bills(&accounts);
-        self.probes.iter().zip(&mut accounts).for_each(|(probes, account)| probes.put_aside(account));
+        self.lanes.iter().zip(&mut accounts).for_each(|(lane, account)| lane.probes.put_aside(account));
         self.bill_only_class(&accounts);
-        let probes = self.probes.iter().map(|probes| probes.count).sum();
+        let probes = self.lanes.iter().map(|lane| lane.probes.count).sum();
         self.measures = Some(Measures { accounts, probes, end });
         self.load.meter_mut().close(end);
         let most = self.outstanding.saturating_add(OVERLOAD.max(self.outstanding / 8));
@@ -344,7 +326,7 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         // It has ended: there is nothing to stop.
         let _ = (self.tell)(self.ended % TELL_EVERY);
         let unfinished = self.count_unfinished();
-        let timeless = unfinished > 0 && self.drives.iter().any(|drive| drive.next() == Some(Time::NEVER));
+        let timeless = unfinished > 0 && self.lanes.iter().any(|lane| lane.machine.next() == Some(Time::NEVER));
         if !self.is_brief() {
             self.give_up();
         }
@@ -361,17 +343,10 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
             return u64::from(self.outstanding);
         }
         let Some(Measures { end, .. }) = self.measures.as_ref().filter(|_| self.gave_up) else { return 0 };
-        let stuck = |(disk, issued): (usize, &Issued)| {
-            let overtaken = self.depth > 1 || self.ends.of(disk / self.depth) == Time::NEVER;
-            issued.flies && issued.request.is_some() && issued.at < *end && overtaken
-        };
-        self.issued.iter().enumerate().filter(|it| stuck(*it)).count() as u64
-    }
-
-    /// A drive's next completion is another.
-    #[inline(always)]
-    fn expect(&mut self, disk: usize) {
-        self.ends.set(disk, self.drives[disk].next().unwrap_or(Time::NEVER));
+        let overtaken = |disk: usize| self.depth > 1 || self.ends.of(disk) == Time::NEVER;
+        let stuck = |issued: &&Issued| issued.flies && issued.request.is_some() && issued.at < *end;
+        let lanes = self.lanes.iter().enumerate().filter(|(disk, _)| overtaken(*disk));
+        lanes.flat_map(|(_, lane)| &lane.issued).filter(stuck).count() as u64
     }
 
     /// From the first moment after the warm-up at which no command is in flight, the time of an arm is accounted; where
@@ -386,15 +361,15 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
     #[cold]
     fn measure_arms(&mut self, now: Time, back: Option<usize>) {
         let from = self.load.meter().from();
-        for (disk, drive) in self.drives.iter_mut().enumerate() {
-            let is_idle = drive.next().is_none();
-            if !self.measured[disk] && (self.depth > 1 || is_idle) {
+        for (disk, Lane { machine, probes, measured, .. }) in self.lanes.iter_mut().enumerate() {
+            let is_idle = machine.next().is_none();
+            if !*measured && (self.depth > 1 || is_idle) {
                 // One without a command had none when the warm-up ended: it would be measured by now.
                 let began = if is_idle && back != Some(disk) { from } else { now };
-                self.measured[disk] = true;
+                *measured = true;
                 self.unmeasured -= 1;
-                drive.take_account(began);
-                self.probes[disk].begin(began);
+                machine.take_account(began);
+                probes.begin(began);
                 self.billing.iter_mut().for_each(|billing| billing.begin(disk, began));
             }
         }
@@ -405,23 +380,25 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
     #[inline(always)]
     fn happen_in_drive<const PLAIN: bool>(&mut self) -> Option<Input> {
         let disk = if PLAIN { 0 } else { self.ends.first() };
-        let Some((now, tag, outcome, parts)) = self.drives[disk].finish() else {
-            self.expect(disk);
+        let lane = &mut self.lanes[disk];
+        let finished = lane.machine.finish();
+        self.ends.set(disk, lane.next());
+        let Some((now, tag, outcome, parts)) = finished else {
             self.begin_measuring(self.now, None);
             return None;
         };
-        self.expect(disk);
         let dead = !PLAIN && !self.dead.is_empty() && self.dead.contains(&DiskId(disk as u16));
         let outcome = if dead { Outcome::Failed(EIO) } else { outcome };
-        let slot = &mut self.issued[disk * self.depth + tag.0 as usize];
+        let slot = &mut lane.issued[tag.0 as usize];
         let issued = *slot;
         slot.flies = false;
         match issued.probe {
-            true => self.probes[disk].end_probe(issued.at, now, &parts),
-            false => self.probes[disk].end_command(now),
+            // On a copy, so that of the others nothing but what is asked for is kept.
+            true => lane.probes.end_probe(issued.at, now, &{ parts }),
+            false => lane.probes.end_command(now),
         }
         if !PLAIN && let Some(billing) = &mut self.billing {
-            billing.end_command(disk, tag, (issued.at, now), parts, &mut self.drives[disk]);
+            billing.end_command(disk, tag, (issued.at, now), parts, &mut lane.machine);
         }
         if !PLAIN && self.watched {
             self.show_done(now, disk, tag, issued.at, parts);
@@ -445,16 +422,16 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         if let Some(id) = request {
             self.load.begin_request(now, id);
         }
-        self.issued[disk * self.depth + tag.0 as usize] =
-            Issued { at: now, request, probe: is_probe(&command), flies: true };
         if !PLAIN && self.watched {
             self.show_issue(now, disk, tag, command);
         }
-        self.drives[disk].issue(now, tag, command);
+        let lane = &mut self.lanes[disk];
+        lane.issued[tag.0 as usize] = Issued { at: now, request, probe: is_probe(&command), flies: true };
+        lane.machine.issue(now, tag, command);
         if !PLAIN && let Some(billing) = &mut self.billing {
-            billing.begin_command(disk, tag, &command, &mut self.drives[disk]);
+            billing.begin_command(disk, tag, &command, &mut lane.machine);
         }
-        self.expect(disk);
+        self.ends.set(disk, lane.next());
     }
 
     #[inline(always)]

@@ -57,7 +57,7 @@ impl<P: Predictor> Policy<P> for CLook {
 
     fn take(&mut self, _: Time, _: &Jobs<P::Spot>, belief: &P) -> Option<JobId> {
         let (slot, i) = self.next(belief.arm())?;
-        Some(self.waiting.remove_at(slot, i).id)
+        Some(self.waiting.remove_at(slot, i))
     }
 }
 

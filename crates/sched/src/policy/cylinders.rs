@@ -85,7 +85,7 @@ impl Cylinders {
     /// Gives up the first job of a cylinder.
     pub(super) fn take(&mut self, cylinder: u64) -> Option<JobId> {
         let (slot, i) = self.first(cylinder)?;
-        Some(self.waiting.remove_at(slot, i).id)
+        Some(self.waiting.remove_at(slot, i))
     }
 
     fn first(&self, cylinder: u64) -> Option<(usize, usize)> {

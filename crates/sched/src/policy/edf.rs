@@ -64,14 +64,14 @@ impl Edf {
     fn take_due<P: Predictor>(&mut self, belief: &P) -> Option<JobId> {
         let (slot, i) = self.due.at_or_after(0)?;
         if self.settings.near == Span::ZERO {
-            return Some(self.due.remove_at(slot, i).id);
+            return Some(self.due.remove_at(slot, i));
         }
         let earliest = self.due.leaf(slot).keys()[i];
         let until = earliest.saturating_add(self.settings.near.0).saturating_add(1);
         let arm = Cylinders::arm(belief);
         let rank = |it: &Entry<DuePlace>| (it.item.cylinder.abs_diff(arm), it.item.start, it.sequence);
         let next = self.due.within(earliest, until).min_by_key(rank)?;
-        self.due.remove(next.key, next.sequence).map(|entry| entry.id)
+        self.due.remove(next.key, next.sequence)
     }
 
     /// Whether what has no deadline may go first.

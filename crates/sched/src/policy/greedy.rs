@@ -269,7 +269,7 @@ impl<P: Predictor, V: View<P>> Greedy<P, V> {
             None => self.search::<WRITES>(&head, key, oldest.floor, belief, &mut best),
         }
         let Cheapest(best) = best;
-        (best.score < ceiling).then(|| self.waiting[best.kind].remove_at(best.slot, best.place).id)
+        (best.score < ceiling).then(|| self.waiting[best.kind].remove_at(best.slot, best.place))
     }
 
     /// Offers the write that lies nearest to `near`, at a cost that is the same for all. The device writes back what it finds soonest

@@ -71,7 +71,7 @@ impl Look {
                 ahead(self.sweep)?
             }
         };
-        Some(self.waiting.remove_at(slot, i).id)
+        Some(self.waiting.remove_at(slot, i))
     }
 }
 

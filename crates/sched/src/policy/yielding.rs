@@ -340,7 +340,7 @@ impl<P: Predictor> Policy<P> for Yield<P> {
             self.remove(oldest, first, belief);
             return Some(oldest);
         }
-        Some(self.classes[found.class].waiting[found.direction as usize].remove_at(found.slot, found.place).id)
+        Some(self.classes[found.class].waiting[found.direction as usize].remove_at(found.slot, found.place))
     }
 
     fn weigh_writes(&mut self, weight: f64) {

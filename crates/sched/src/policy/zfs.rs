@@ -233,7 +233,7 @@ impl<P: Predictor> Policy<P> for Zfs {
             _ => {
                 let sorted = &mut self.by_block[next - ASYNC_READ];
                 let (slot, i) = sorted.at_or_after(self.last[next]).or_else(|| sorted.at_or_after(0))?;
-                sorted.remove_at(slot, i).id
+                sorted.remove_at(slot, i)
             }
         };
         let job = jobs.get(id)?;

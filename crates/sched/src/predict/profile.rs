@@ -310,6 +310,7 @@ impl Predictor for Profile {
     type Mark = u16;
     type Head = Head;
 
+    #[inline]
     fn spot(&self, at: Extent) -> Spot {
         // What goes on where the last command ended lies where that left the head.
         match &self.left.ahead {
@@ -541,9 +542,9 @@ impl Predictor for Profile {
             return;
         }
         if command.verb == Verb::Read && !self.follows(command.at, Direction::Read) {
-            self.issued_transfer::<true>(now, command, spot);
+            self.issued_read(now, command.at, spot);
         } else {
-            self.issued_any(now, command, spot);
+            self.issued_transfer(now, command, spot);
         }
     }
 

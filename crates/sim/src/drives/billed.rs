@@ -124,9 +124,9 @@ pub(crate) struct Billing {
 }
 
 impl Billing {
-    pub(crate) fn new(drives: &mut [impl Machine], depth: usize) -> Billing {
-        drives.iter_mut().for_each(Machine::keep_writes);
-        let (arms, inside) = (vec![Arm::default(); drives.len()], vec![None; drives.len() * depth]);
+    /// For so many drives that keep what they write back.
+    pub(crate) fn new(drives: usize, depth: usize) -> Billing {
+        let (arms, inside) = (vec![Arm::default(); drives], vec![None; drives * depth]);
         Billing { depth, arms, inside, next: None }
     }
 
@@ -200,7 +200,8 @@ fn of_one(account: &Account, direction: Direction) -> Bills {
 impl<M: Machine, L: Measured> Drives<'_, M, L> {
     /// Has it said who pays for the arms' time.
     pub(crate) fn billing(mut self) -> Self {
-        self.billing = Some(Box::new(Billing::new(&mut self.drives, self.depth)));
+        self.lanes.iter_mut().for_each(|lane| lane.machine.keep_writes());
+        self.billing = Some(Box::new(Billing::new(self.lanes.len(), self.depth)));
         self
     }
 

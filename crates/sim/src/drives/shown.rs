@@ -28,7 +28,7 @@ impl<M: Machine, L: Measured> Drives<'_, M, L> {
         }
         let Some(camera) = &mut self.camera else { return };
         // Who looks at requests need not have the drive worked out.
-        let own_until = if camera.is_brief() { self.drives[disk].own_until(now) } else { Time::ZERO };
+        let own_until = if camera.is_brief() { self.lanes[disk].machine.own_until(now) } else { Time::ZERO };
         camera.begin_command(now, disk, tag, command, own_until);
     }
 

@@ -34,38 +34,63 @@ impl Profile {
         Some(Approach { travel: arrived.since(now), busy: self.free.since(now), wait, turn, distance, cylinders })
     }
 
-    /// A transfer was issued; `PLAIN` says that it is a read that goes on nowhere, as most are that a scheduler chooses.
+    /// A read was issued that goes on nowhere, as few go on that a scheduler chooses. Where its blocks lie in a row and the bus keeps
+    /// up, how they pass is never put together in memory.
     #[inline(always)]
-    pub(super) fn issued_transfer<const PLAIN: bool>(&mut self, now: Time, command: &Command, spot: Spot) {
-        let direction = if PLAIN { Direction::Read } else { command.verb.direction() };
-        let follows = !PLAIN && self.follows(command.at, direction);
+    pub(super) fn issued_read(&mut self, now: Time, at: Extent, spot: Spot) {
+        let arrived = self.arrival(now, at, spot, Direction::Read);
+        let in_a_row = match self.way.keeps_up() {
+            true => self.mechanics.pass_at_once(&self.phase, arrived, spot, at, Direction::Read),
+            false => None,
+        };
+        if let Some((passage, _)) = in_a_row {
+            self.leave_behind(now, at, arrived, &passage, self.way.read_lag(at, &passage));
+        } else {
+            let (passage, lag) = self.way.read(&self.mechanics, &self.phase, arrived, spot, at, now);
+            self.leave_behind(now, at, arrived, &passage, lag);
+        }
+    }
+
+    /// How a read of `at` that goes on nowhere leaves the arm, if it passes like this from `arrived` on.
+    #[inline(always)]
+    fn leave_behind(&mut self, now: Time, at: Extent, arrived: Time, passage: &Passage, lag: Span) {
+        self.expect(now, arrived, passage);
+        let Spot { track, angle, .. } = passage.after;
+        let ahead = ReadAhead::behind(&self.cache, &self.mechanics.layout, at, passage);
+        self.left = Left { track, angle, next: at.end(), reading: true, transferred: true, ahead: Some(ahead) };
+        (self.angle, self.lag, self.arm, self.tells_phase) = (passage.angle, lag, at.end(), true);
+    }
+
+    /// A transfer was issued.
+    #[inline(never)]
+    pub(super) fn issued_transfer(&mut self, now: Time, command: &Command, spot: Spot) {
+        let direction = command.verb.direction();
+        let follows = self.follows(command.at, direction);
         let (arrived, passage, lag) = self.foresee(now, command.at, spot, direction);
+        self.expect(now, arrived, &passage);
+        if follows {
+            // What the drive reads ahead comes when it comes.
+            self.expected = None;
+        }
+        let behind = || ReadAhead::behind(&self.cache, &self.mechanics.layout, command.at, &passage);
+        let next = command.at.end();
+        let going_on = if direction.writes() { None } else { self.go_on(now, command.at) };
+        let ahead = (!direction.writes()).then(|| going_on.map_or_else(behind, |(_, ahead)| ahead));
+        let Spot { track, angle, .. } = ahead.as_ref().map_or(passage.after, |ahead| ahead.so_far.after);
+        self.left = Left { track, angle, next, reading: !direction.writes(), transferred: true, ahead };
+        (self.angle, self.lag, self.arm) = (passage.angle, lag, next);
+        self.tells_phase = !follows || direction.writes() || self.way.keeps_up();
+    }
+
+    /// What its end will tell of a transfer given now that passes like this from `arrived` on.
+    #[inline(always)]
+    fn expect(&mut self, now: Time, arrived: Time, passage: &Passage) {
         let paused = now.since(self.idle_since) > Span(self.mechanics.rotation.period().0 / 64);
         let disturbed = self.dirty && (paused || self.free > now);
         self.undisturbed = if disturbed { 0 } else { self.undisturbed.saturating_add(1) };
         // A cached answer comes well before the arm could have got there.
         self.soonest = arrived.since(self.free.max(now)) + passage.transfer + passage.crossing;
-        // What the drive reads ahead comes when it comes.
-        let tells = self.phase.is_known() && !follows;
+        let tells = self.phase.is_known();
         self.expected = tells.then(|| (passage.end, self.motion.ticks(passage.began.since(arrived))));
-        let behind = || ReadAhead::behind(&self.cache, &self.mechanics.layout, command.at, &passage);
-        let next = command.at.end();
-        if PLAIN {
-            // Not by way of what the drive may read ahead, which would be copied once more.
-            let Spot { track, angle, .. } = passage.after;
-            self.left = Left { track, angle, next, reading: true, transferred: true, ahead: Some(behind()) };
-        } else {
-            let going_on = if direction.writes() { None } else { self.go_on(now, command.at) };
-            let ahead = (!direction.writes()).then(|| going_on.map_or_else(behind, |(_, ahead)| ahead));
-            let Spot { track, angle, .. } = ahead.as_ref().map_or(passage.after, |ahead| ahead.so_far.after);
-            self.left = Left { track, angle, next, reading: !direction.writes(), transferred: true, ahead };
-        }
-        (self.angle, self.lag, self.arm) = (passage.angle, lag, next);
-        self.tells_phase = !follows || direction.writes() || self.way.keeps_up();
-    }
-
-    #[inline(never)]
-    pub(super) fn issued_any(&mut self, now: Time, command: &Command, spot: Spot) {
-        self.issued_transfer::<false>(now, command, spot);
     }
 }

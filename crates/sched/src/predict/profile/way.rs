@@ -72,16 +72,20 @@ impl Way {
         at: Extent,
         from: Time,
     ) -> (Passage, Span) {
-        let done = self.overheads.done.read;
         if self.keeps_up {
             let passage = mechanics.pass(spin, arrived, spot, at, Direction::Read);
-            let stall = self.overheads.stall(at.blocks, Direction::Read, &passage);
-            return (passage, self.last(at) + stall + done);
+            return (passage, self.read_lag(at, &passage));
         }
         self.read_behind(mechanics, spin, arrived, spot, at, from)
     }
 
-    /// The same where the bus does not keep up with the medium.
+    /// By how much a read of `at` comes back later than its last block has passed, where the bus keeps up with the medium.
+    #[inline(always)]
+    pub(crate) fn read_lag(&self, at: Extent, passage: &Passage) -> Span {
+        self.last(at) + self.overheads.stall(at.blocks, Direction::Read, passage) + self.overheads.done.read
+    }
+
+    /// A read as `read` has it, where the bus does not keep up with the medium.
     #[inline(never)]
     fn read_behind(
         &self,
