@@ -430,6 +430,7 @@ impl Chaos {
         let last = at.end() == whole.end() && self.plan.last_fua == LastFua::Always;
         match op {
             Op::Read | Op::Repair => assert_eq!(verb, Verb::Read),
+            Op::Move => assert_eq!(verb, Verb::Write { fua: last }),
             Op::Write { fua } => {
                 self.job(id).sound = !fua || at == whole;
                 // Of many commands none is forced: the flush at their end forces all.
@@ -537,6 +538,7 @@ impl World for Chaos {
             Action::Xor { .. }
             | Action::GiveUp(_)
             | Action::Complete(_)
+            | Action::Grown(..)
             | Action::Compare { .. }
             | Action::Record { .. }
             | Action::Forget(_)
