@@ -26,6 +26,7 @@ mod parity;
 mod parts;
 mod placement;
 mod repair;
+mod rows;
 mod standing;
 
 pub use geometry::{Geometry, Level, MOST_DISKS, MOST_WITH_PARITY, Piece};
@@ -281,46 +282,6 @@ impl<P: Predictor> Array<P> {
         {
             out.push(Action::Wait(job.request, wait));
         }
-    }
-
-    /// With parity, from now on a task keeps its order with others of its rows: who writes a column changes what another is
-    /// read by when it is missing.
-    fn by_rows(&mut self, id: JobId) {
-        if !self.geometry.has_parity() {
-            return;
-        }
-        let Some(job) = self.tasks.get_mut(id).filter(|job| !job.spot.by_rows) else { return };
-        job.spot.by_rows = true;
-        let job = *job;
-        for rows in self.of_rows(&job) {
-            self.rows.add(id, &rows, &self.tasks);
-        }
-    }
-
-    /// A task, with its rows in place of its blocks: where it grows, once for each layout that they are of. What is repaired is said by
-    /// rows.
-    fn of_rows(&self, job: &Job<Task>) -> impl Iterator<Item = Job<Task>> + use<P> {
-        let geometry = if job.op == Op::Repair { self.geometry.widest() } else { self.geometry };
-        let job = *job;
-        geometry.sides(job.at).map(move |at| Job { at: geometry.guarded_extent(at), ..job })
-    }
-
-    /// A task keeps its order with others of its rows no more.
-    fn leave_rows(&mut self, id: JobId) {
-        let Some(job) = self.tasks.get_mut(id) else { return };
-        if std::mem::take(&mut job.spot.by_rows) {
-            let job = *job;
-            self.of_rows(&job).for_each(|rows| self.rows.remove(&rows));
-        }
-    }
-
-    /// Whether a disk with parity beside it does not hold what a task reads.
-    fn misses(&self, job: &Job<Task>) -> bool {
-        let there = |piece: &Piece| {
-            let at = self.geometry.on_disk(piece.row, piece.within, piece.blocks);
-            self.standings.holds(self.geometry.disk(piece.row, piece.column, 0), at)
-        };
-        self.geometry.has_parity() && job.op == Op::Read && !self.geometry.pieces(job.at).all(|piece| there(&piece))
     }
 
     /// Says what a task needs of the disks.

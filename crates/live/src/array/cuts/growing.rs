@@ -23,6 +23,18 @@ impl Scene {
         self.grows.then(|| ArrayOrder::Grow("another".into(), Former::Kept))
     }
 
+    /// What was not cut ended well.
+    pub(super) fn check_end(&self, outside: &Outside, is_replaced: bool) {
+        let geometry = self.find(outside);
+        if self.has_to_grow() {
+            assert_eq!((geometry.disks(), geometry.is_growing()), (self.disks + 1, false), "it has not grown");
+        }
+        let status = inspect(&mut outside.units(&[]), &geometry);
+        assert!(status.names().is_some_and(|(_, log)| log.is_none()), "it ended well");
+        let all_sound = status.disks.iter().all(|state| *state == MemberState::Sound);
+        assert!(all_sound || !is_replaced, "{}", status.text());
+    }
+
     /// Whether it has grown in the end: where a disk is lacking for good it does not.
     pub(super) fn has_to_grow(&self) -> bool {
         self.grows && self.fate != Fate::Fails

@@ -295,11 +295,10 @@ impl Scene {
                 self.restore(&outside, &mut blocks, Loss::Power);
                 continue;
             }
-            let mut units: Vec<_> = members.into_iter().flatten().collect();
-            units.extend(self.make_place(&geometry));
-            let places = units.len();
+            let units = members.into_iter().flatten().chain(self.make_place(&geometry)).collect();
             let unit = Members::new(geometry, units).logging(log);
             let unit = unit.repairing([self.pace(), self.pace()], Some(outside.opener())).noting(known);
+            let places = unit.members().len();
             let asker = Asker {
                 blocks: std::mem::take(&mut blocks),
                 stamp,
@@ -324,12 +323,8 @@ impl Scene {
                 assert!(outside.platter(victim).borrow().bad.is_empty(), "it was not written anew");
                 break;
             }
-            let geometry = self.find(&outside);
-            assert!(life < 2 || !self.has_to_grow() || geometry.blocks() == most, "it has not grown: {geometry:?}");
-            let status = inspect(&mut outside.units(&[]), &geometry);
-            assert!(life < 2 || status.names().is_some_and(|(_, log)| log.is_none()), "it ended well");
-            if life == 2 && is_replaced {
-                assert!(status.disks.iter().all(|state| *state == MemberState::Sound), "{}", status.text());
+            if life == 2 {
+                self.check_end(&outside, is_replaced);
             }
         }
         cut
