@@ -45,13 +45,15 @@ pub enum Op {
     /// Of an array, brings back what is missing of the extent: rebuilding. Where no disk is missing or was replaced, reads all
     /// that is kept of it, and brings back what cannot be read: scrubbing.
     Repair,
+    /// Of an array that grows by a disk, moves the next of its rows to where they lie from then on.
+    Move,
 }
 
 impl Op {
     /// Whether it changes blocks.
     #[must_use]
     pub const fn writes(self) -> bool {
-        matches!(self, Op::Write { .. } | Op::Discard(_))
+        matches!(self, Op::Write { .. } | Op::Discard(_) | Op::Move)
     }
 
     /// Which way its data goes.

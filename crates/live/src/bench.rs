@@ -46,7 +46,7 @@ pub fn bench(
     make::check(experiment)?;
     let made = make::devices(experiment, Use::Writes, seed)?;
     let Made { unit, mut notes, .. } = made;
-    let core = make::core(experiment, &unit.members(), &mut notes)?;
+    let core = make::core_of(experiment, &*unit, &mut notes)?;
     notes.extend(experiment.notes_of_unheeded());
     let ledger = records.map(|out| requests::ledger(case, 0, requests::name_served_device(experiment), out));
     ask(case, unit, core, notes, (scale, watch), ledger)

@@ -17,7 +17,7 @@ use std::cell::Cell;
 use std::fs::File;
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::time::Duration;
 
 /// What is left of a service.
@@ -64,6 +64,8 @@ impl CommandTiming {
 pub(crate) struct EngineFace {
     pub(crate) caller: Caller<EngineMessage>,
     pub(crate) exports: Vec<Export>,
+    /// How many bytes each has by now.
+    pub(crate) sizes: Vec<Arc<AtomicU64>>,
     /// What the device can do, or each of those of an array.
     pub(crate) caps: Vec<Caps>,
     /// Whether the engine can command the drivers of devices.
@@ -90,9 +92,10 @@ impl Engine {
         // Each disk of an array has faults of its own.
         let faulty = experiment.has_faults() && experiment.array.is_none();
         let unit: Box<dyn LiveDevice> = if faulty { Box::new(Faulty::new(unit)) } else { unit };
-        let core = make::core(experiment, &unit.members(), &mut notes)?;
+        let core = make::core_of(experiment, &*unit, &mut notes)?;
         let served = ServedVolume::all(experiment, unit.bytes())
             .map_err(|what| bad(what, "shorten it, or leave its `size` out"))?;
+        let sizes = served.iter().map(ServedVolume::offered).collect();
         let exports: Vec<Export> = served.iter().map(|volume| volume.export(rotational)).collect();
         if let Some((name, fault)) = exports.iter().find_map(|export| Some((&export.name, export.fault()?))) {
             return Err(bad(format!("volume {name:?} cannot be offered: {fault}"), "give it another name"));
@@ -112,7 +115,7 @@ impl Engine {
         let reaches_drivers = host.reaches_drivers();
         let world = LiveWorld::new(host, unit, front, timeout);
         let device = experiment.device.clone();
-        let face = EngineFace { caller, exports, caps, reaches_drivers, notes };
+        let face = EngineFace { caller, exports, sizes, caps, reaches_drivers, notes };
         Ok((Engine { title, device, core, world, timing: CommandTiming::of(experiment, scale) }, face))
     }
 

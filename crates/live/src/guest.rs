@@ -8,6 +8,7 @@ use rustix::net::{SendFlags, Shutdown, send, shutdown};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 /// Bytes that are read at once.
@@ -18,6 +19,8 @@ const UNSENT: usize = 1 << 20;
 /// What the door asks of whom.
 pub(crate) struct Guard {
     pub(crate) exports: Arc<[Export]>,
+    /// How many bytes each has by now; where none says so, as many as it had.
+    pub(crate) sizes: Vec<Arc<AtomicU64>>,
     /// The names of certificates that open each export; where there are none it is open.
     pub(crate) clients: Vec<Vec<String>>,
     pub(crate) policy: TlsPolicy,
@@ -26,6 +29,16 @@ pub(crate) struct Guard {
 }
 
 impl Guard {
+    /// The exports as they are now: one on an array may have grown.
+    fn offer(&self) -> Arc<[Export]> {
+        let sizes = self.exports.iter().zip(&self.sizes);
+        let sizes: Vec<u64> = sizes.map(|(_, size)| size.load(Ordering::Relaxed)).collect();
+        if self.exports.iter().zip(&sizes).all(|(export, size)| export.size == *size) {
+            return Arc::clone(&self.exports);
+        }
+        self.exports.iter().zip(sizes).map(|(export, size)| Export { size, ..export.clone() }).collect()
+    }
+
     /// Whether one of the names opens an export.
     fn opens(&self, export: usize, names: &[String]) -> bool {
         let clients = self.clients.get(export).map_or(&[][..], Vec::as_slice);
@@ -65,7 +78,7 @@ impl Guest {
     /// Greets whoever has come; nobody, if they are gone again.
     pub(crate) fn greet(socket: OwnedFd, guard: &Guard, until: Instant) -> Option<Guest> {
         let mut unsent = Vec::new();
-        let handshake = Handshake::new(Arc::clone(&guard.exports), &mut unsent).with_tls(guard.policy);
+        let handshake = Handshake::new(guard.offer(), &mut unsent).with_tls(guard.policy);
         let mut guest = Guest { socket, handshake, tls: None, private: false, refused: false, unsent, until };
         guest.send().then_some(guest)
     }

@@ -167,6 +167,7 @@ impl LogWriter {
                     Op::Flush => 3,
                     Op::Repair => 4,
                     Op::Discard(what) => 5 + what as u64,
+                    Op::Move => 8,
                 });
                 self.extent(at);
                 self.qos(qos);
@@ -177,6 +178,8 @@ impl LogWriter {
                 Health::Filled(until) => self.put_all(&[disk.0.into(), 2, until]),
                 Health::Holds(at) => self.put_all(&[disk.0.into(), 3, at.start.0, at.blocks.into()]),
                 Health::Known => self.put_all(&[disk.0.into(), 4]),
+                Health::Joins => self.put_all(&[disk.0.into(), 5]),
+                Health::Told => self.put_all(&[disk.0.into(), 6]),
             },
             Input::Wake => {}
             Input::Log(news) => self.put(news as u64),
@@ -190,8 +193,8 @@ impl LogWriter {
     /// Whether an action is written down: one that only describes another is not.
     #[must_use]
     pub fn keeps(action: &Action) -> bool {
-        use Action::{Bill, Credit, HandOn, Mend, Wait};
-        !matches!(action, Wait(..) | Credit(_) | HandOn(..) | Bill(_) | Mend(..))
+        use Action::{Bill, Credit, Grown, HandOn, Mend, Wait};
+        !matches!(action, Wait(..) | Credit(_) | HandOn(..) | Bill(_) | Mend(..) | Grown(..))
     }
 
     /// What the core decided.
@@ -243,7 +246,8 @@ impl LogWriter {
                 self.log_order(order);
             }
             // Not one that `keeps` keeps.
-            Action::Mend(..) | Action::Wait(..) | Action::Credit(_) | Action::HandOn(..) | Action::Bill(_) => {}
+            Action::Mend(..) | Action::Grown(..) => {}
+            Action::Wait(..) | Action::Credit(_) | Action::HandOn(..) | Action::Bill(_) => {}
             Action::Finish(id, how) => {
                 self.bytes.push(kind::FINISH);
                 self.put(id.0.into());
@@ -411,6 +415,7 @@ impl<'a> LogReader<'a> {
                     2 => Op::Write { fua: true },
                     3 => Op::Flush,
                     4 => Op::Repair,
+                    8 => Op::Move,
                     what => Op::Discard(read_discarded(what - 5)?),
                 };
                 Input::Submit(Request { id, op, at: self.extent()?, qos: self.qos()? })
@@ -423,6 +428,8 @@ impl<'a> LogReader<'a> {
                     2 => Health::Filled(self.get()?),
                     3 => Health::Holds(Extent::new(self.get()?, self.small()?)),
                     4 => Health::Known,
+                    5 => Health::Joins,
+                    6 => Health::Told,
                     _ => return Err(Cut),
                 };
                 Input::Disk(disk, health)

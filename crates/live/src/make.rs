@@ -17,6 +17,7 @@ use drive::{Drive, Machine};
 use load::experiment::{DriveChoice, Experiment, Held, Live};
 use load::schedule::{self, Abilities, Ability, CoreMaking, Device, Knowledge};
 use sched::Scheduler;
+use sched::array::Geometry;
 use std::path::Path;
 
 /// Commands a file is given at once, where requests are served whole.
@@ -127,6 +128,27 @@ pub fn check(experiment: &Experiment) -> Result<(), BadInput> {
 /// # Errors
 /// Where what the file asks for is not to be had.
 pub fn core(experiment: &Experiment, caps: &[Caps], notes: &mut Vec<String>) -> Result<Box<dyn Scheduler>, BadInput> {
+    core_within(experiment, caps, None, notes)
+}
+
+/// The same of a device that was opened: an array may have grown since the file was written.
+///
+/// # Errors
+/// As of [`core`].
+pub(crate) fn core_of(
+    experiment: &Experiment,
+    unit: &dyn LiveDevice,
+    notes: &mut Vec<String>,
+) -> Result<Box<dyn Scheduler>, BadInput> {
+    core_within(experiment, &unit.members(), unit.geometry(), notes)
+}
+
+fn core_within(
+    experiment: &Experiment,
+    caps: &[Caps],
+    geometry: Option<Geometry>,
+    notes: &mut Vec<String>,
+) -> Result<Box<dyn Scheduler>, BadInput> {
     let blocks = caps.first().map_or(0, |caps| caps.blocks);
     let known = Knowledge::of_file(experiment, Device::of(&experiment.drive)?, blocks)?;
     let members = experiment.array.iter().flat_map(|array| &array.members);
@@ -140,14 +162,18 @@ pub fn core(experiment: &Experiment, caps: &[Caps], notes: &mut Vec<String>) -> 
     if let Some(array) = &mut experiment.array {
         (array.plan.comparing, array.plan.journal, array.plan.logged) = (true, journal, array.log.is_some());
     }
-    let real = Real(caps.to_vec(), disks::find_margins(&experiment));
+    let real = Real { caps: caps.to_vec(), margins: disks::find_margins(&experiment), geometry };
     let built = CoreMaking::new(&experiment, &known, &real)?.with_known()?;
     notes.extend(built.notes);
     Ok(built.core)
 }
 
 /// The world in real time, as the builder of its core sees it: what each device can do, and what of each is not an array's to fill.
-struct Real(Vec<Caps>, (u64, u64));
+struct Real {
+    caps: Vec<Caps>,
+    margins: (u64, u64),
+    geometry: Option<Geometry>,
+}
 
 impl Abilities for Real {
     fn able(&self) -> &'static [Ability] {
@@ -155,10 +181,18 @@ impl Abilities for Real {
     }
 
     fn caps(&self, disk: usize) -> Caps {
-        self.0.get(disk).copied().unwrap_or(Caps { blocks: 0, depth: 0, seek: false })
+        self.caps.get(disk).copied().unwrap_or(Caps { blocks: 0, depth: 0, seek: false })
     }
 
     fn margins(&self) -> (u64, u64) {
-        self.1
+        self.margins
+    }
+
+    fn geometry(&self) -> Option<Geometry> {
+        self.geometry
+    }
+
+    fn places(&self, of_file: usize) -> usize {
+        self.caps.len().max(of_file)
     }
 }

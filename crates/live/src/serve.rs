@@ -22,7 +22,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU32;
+use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -117,7 +117,8 @@ impl NbdService {
         let exports = plan.order.iter().map(|(device, volume)| faces[*device].exports[*volume].clone()).collect();
         let rooms = plan.order.iter().map(|(device, volume)| (faces[*device].caller.clone(), *volume)).collect();
         let carriers = Carriers::default();
-        let guard = guard(plan, exports, carriers.clone())?;
+        let sizes = plan.order.iter().map(|(device, volume)| Arc::clone(&faces[*device].sizes[*volume])).collect();
+        let guard = guard(plan, exports, sizes, carriers.clone())?;
         let patience = Duration::from_nanos(whole.serve.handshake.0);
         let closed = OwnedFd::from(closed);
         let shut = closed.try_clone().map_err(|error| kernel_error(&title, &error))?;
@@ -273,7 +274,12 @@ fn join(ended: Vec<(String, Result<Option<ServiceReport>, BadInput>)>) -> Result
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
 
 /// Whom the door lets in to what.
-fn guard(service: &ServicePlan, exports: Arc<[Export]>, carriers: Carriers) -> Result<Guard, BadInput> {
+fn guard(
+    service: &ServicePlan,
+    exports: Arc<[Export]>,
+    sizes: Vec<Arc<AtomicU64>>,
+    carriers: Carriers,
+) -> Result<Guard, BadInput> {
     let plan = service.whole().serve.tls.as_ref();
     let policy = match plan.map(|plan| plan.needs) {
         None => TlsPolicy::Absent,
@@ -282,7 +288,7 @@ fn guard(service: &ServicePlan, exports: Arc<[Export]>, carriers: Carriers) -> R
     };
     let of = |(device, volume): &(usize, usize)| service.devices[*device].volumes[*volume].clients.clone();
     let clients = service.order.iter().map(of).collect();
-    Ok(Guard { exports, clients, policy, tls: plan.map(TlsServer::load).transpose()?, carriers })
+    Ok(Guard { exports, sizes, clients, policy, tls: plan.map(TlsServer::load).transpose()?, carriers })
 }
 
 /// Descriptors of the process beside those of its clients.

@@ -78,6 +78,9 @@ pub trait RequestSource {
     /// A disk of the array is given up, of which then so much is still to be had.
     fn on_give_up(&mut self, _: DiskId, _: Remaining) {}
 
+    /// The device has so many bytes from now on.
+    fn resize(&mut self, _bytes: u64) {}
+
     /// The device does not answer.
     fn hang(&mut self, _now: Time) {}
 
@@ -569,6 +572,7 @@ impl<S: RequestSource, K: Kernel> World for LiveWorld<S, K> {
                 self.lacking.retain(|lacking| *lacking != disk);
                 self.unit.complete(disk);
             }
+            Action::Grown(_, grown) => self.note_grown(now, grown),
             Action::Wait(id, wait) => self.ledger.iter_mut().for_each(|ledger| ledger.wait(now, id, wait)),
             Action::HandOn(at, found) => {
                 let read = self.scan.as_ref().filter(|_| found != Found::Unreadable);

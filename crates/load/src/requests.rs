@@ -173,6 +173,7 @@ fn op(op: Op) -> &'static str {
         Op::Discard(_) => "discard",
         Op::Flush => "flush",
         Op::Repair => "repair",
+        Op::Move => "move",
     }
 }
 

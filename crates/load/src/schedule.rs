@@ -83,6 +83,16 @@ pub trait Abilities {
         (0, 0)
     }
 
+    /// Where the blocks of an array lie, where that was found on its disks.
+    fn geometry(&self) -> Option<Geometry> {
+        None
+    }
+
+    /// How many disks an array has a place for that has so many in the file.
+    fn places(&self, of_file: usize) -> usize {
+        of_file
+    }
+
     /// Whether what requests wait for is recorded.
     fn records(&self) -> bool {
         false
@@ -122,6 +132,7 @@ pub struct CoreMaking<'a> {
     /// What each disk can do.
     caps: Vec<Caps>,
     margins: (u64, u64),
+    geometry: Option<Geometry>,
 }
 
 impl<'a> CoreMaking<'a> {
@@ -157,9 +168,19 @@ impl<'a> CoreMaking<'a> {
                 format!("believes that the drive writes as it reads, without a buffer: {words} are not known")
             }));
         }
-        let disks = experiment.array.as_ref().map_or(1, |array| usize::from(array.disks));
+        let disks = experiment.array.as_ref().map_or(1, |array| world.places(array.disks.into()));
         let caps = (0..disks).map(|disk| world.caps(disk)).collect();
-        Ok(CoreMaking { experiment, known, predictor, rules, beside, notes, caps, margins: world.margins() })
+        Ok(CoreMaking {
+            experiment,
+            known,
+            predictor,
+            rules,
+            beside,
+            notes,
+            caps,
+            margins: world.margins(),
+            geometry: world.geometry(),
+        })
     }
 
     /// With a predictor made of what is known of each disk. Made here and not where it is used: it is long, and there are many.
@@ -263,8 +284,11 @@ impl<'a> CoreMaking<'a> {
         if !choice.members.is_empty() {
             self.notes.push(format!("{} of each disk are used, all that the smallest has", units::show_blocks(least)));
         }
-        let geometry = Geometry::within(choice.level, choice.disks, choice.unit, least, self.margins)
-            .map_err(|(what, mend)| BadInput::new(experiment.drive.model.clone(), At::File, what, mend))?;
+        let geometry = match self.geometry {
+            Some(geometry) => geometry,
+            None => Geometry::within(choice.level, choice.disks, choice.unit, least, self.margins)
+                .map_err(|(what, mend)| BadInput::new(experiment.drive.model.clone(), At::File, what, mend))?,
+        };
         // The array bounds what its disks are given.
         let cores: Result<Vec<_>, BadInput> =
             beliefs.into_iter().enumerate().map(|(disk, belief)| self.core(disk, u32::MAX, belief)).collect();

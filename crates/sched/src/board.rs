@@ -424,6 +424,7 @@ impl<P: Predictor> Board<P> {
         let verb = match job.op {
             Op::Read | Op::Repair => Verb::Read,
             Op::Write { fua } => Verb::Write { fua },
+            Op::Move => Verb::Write { fua: false },
             Op::Discard(what) => Verb::Discard(what),
             Op::Flush => Verb::Flush,
         };

@@ -376,7 +376,7 @@ impl<P: Predictor> Core<P> {
         let board = &mut self.board;
         let flush = request.op == Op::Flush;
         let sane = flush || (request.at.blocks > 0 && request.at.end().0 <= board.caps.blocks);
-        if !sane || request.op == Op::Repair {
+        if !sane || matches!(request.op, Op::Repair | Op::Move) {
             return out.gather(|out| out.push(Action::Finish(request.id, Ending::Failed(EINVAL))));
         }
         self.sequence += 1;

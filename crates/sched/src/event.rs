@@ -1,5 +1,6 @@
 //! What happens to a core and what it decides.
 
+use crate::array::Grown;
 use crate::array::field::Factor;
 use crate::bills::Bill;
 use crate::shares::Claim;
@@ -129,6 +130,8 @@ pub enum Action {
     GiveUp(DiskId),
     /// A disk of an array that was filled holds all that it should.
     Complete(DiskId),
+    /// The array has come to lie on this disk, too, as far as this; on the medium. [`Health::Told`] answers when its disks know.
+    Grown(DiskId, Grown),
     /// A record of the journal is in memory but for its head, which is to be put before it: the command for it follows. Only where
     /// [`crate::array::ArrayPlan::journal`] says where it goes.
     Record {
@@ -241,6 +244,10 @@ pub enum Health {
     /// It is being filled, and holds what it should in this extent of it already: zeros, where nothing was ever written. Where a
     /// write is under way, which may not know of the disk, it is filled like the rest.
     Holds(Extent),
+    /// A further one, by which the array grows from now on.
+    Joins,
+    /// The disks know how far the array has grown: answers [`Action::Grown`].
+    Told,
     /// Its array's disks know that it was given up; or, of one that was filled, that it holds all that it should.
     Known,
 }

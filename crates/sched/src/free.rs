@@ -152,7 +152,7 @@ impl Free {
         let verb = match job.op {
             Op::Read => Verb::Read,
             Op::Write { fua } => Verb::Write { fua },
-            Op::Flush | Op::Repair | Op::Discard(_) => return None,
+            Op::Flush | Op::Repair | Op::Discard(_) | Op::Move => return None,
         };
         if self.plan.wanted.is_empty() || !self.punctuality.holds() {
             return None;

@@ -470,7 +470,7 @@ impl ShortCommands {
             // Each of many commands on the medium would cost a revolution each: a flush at their end costs one, and forces the
             // last one too.
             Op::Write { fua: true } => Verb::Write { fua: at == job.at },
-            Op::Write { fua: false } => Verb::Write { fua: last && self.plan.last_fua == LastFua::Always },
+            Op::Write { fua: false } | Op::Move => Verb::Write { fua: last && self.plan.last_fua == LastFua::Always },
             Op::Discard(what) => Verb::Discard(what),
             Op::Flush => Verb::Flush,
         };

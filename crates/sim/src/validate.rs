@@ -56,6 +56,7 @@ pub fn replay(
         let verb = match op {
             Op::Read | Op::Repair => Verb::Read,
             Op::Write { fua } => Verb::Write { fua },
+            Op::Move => Verb::Write { fua: false },
             Op::Discard(what) => Verb::Discard(what),
             Op::Flush => Verb::Flush,
         };

@@ -70,7 +70,7 @@ impl TraceSurvey {
                 self.summary.reads += 1;
                 self.summary.read_bytes = self.summary.read_bytes.saturating_add(bytes);
             }
-            Op::Write { .. } | Op::Discard(_) => {
+            Op::Write { .. } | Op::Discard(_) | Op::Move => {
                 device.writes += 1;
                 self.summary.writes += 1;
                 self.summary.write_bytes = self.summary.write_bytes.saturating_add(bytes);

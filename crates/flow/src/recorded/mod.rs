@@ -154,7 +154,7 @@ fn key(io: &BlockIo) -> RequestKey {
 fn kind(op: Op) -> u8 {
     match op {
         Op::Read | Op::Repair => 0,
-        Op::Write { .. } | Op::Discard(_) => 1,
+        Op::Write { .. } | Op::Discard(_) | Op::Move => 1,
         Op::Flush => 2,
     }
 }

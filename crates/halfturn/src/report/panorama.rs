@@ -247,6 +247,7 @@ fn request(made: &IssuedRequest, then: Time) -> String {
         Op::Discard(_) => "discard",
         Op::Flush => "flush",
         Op::Repair => "repair",
+        Op::Move => "move",
     };
     let at = made.at;
     let place =

@@ -90,6 +90,18 @@ pub enum ArrayArgs {
         #[arg(long)]
         force: bool,
     },
+    /// Have a service's array grow by a disk while clients go on: RAID 0, 5 or 6. It has more room when that has ended
+    Grow {
+        /// The file or device; of emulated drives, the file of what it holds
+        #[arg(value_name = "PATH")]
+        path: PathBuf,
+        /// The control socket of the service: `control` in `[serve]`
+        #[arg(long, value_name = "SOCKET")]
+        control: Option<PathBuf>,
+        /// Though it is of an array; what is on it is lost
+        #[arg(long)]
+        force: bool,
+    },
     /// Read all of the array while it is served, compare it, and write anew what cannot be read or does not agree
     Scrub {
         /// The control socket of the service: `control` in `[serve]`
@@ -153,6 +165,16 @@ pub fn run(verb: &ArrayArgs) -> Result<(), VerbFailure> {
         ArrayArgs::Add { path, control, force } => {
             ask(control, &json!({ "verb": "array", "add": whole(path)?, "force": force }))?;
             Ok(())
+        }
+        ArrayArgs::Grow { path, control: None, .. } => {
+            let what = "an array grows only while it is served";
+            let mend = "serve it, then name its socket: halfturn array grow PATH --control SOCKET";
+            Err(BadInput::new(path.display().to_string(), At::File, what, mend).into())
+        }
+        ArrayArgs::Grow { path, control: Some(control), force } => {
+            let path = whole(path)?;
+            ask(control, &json!({ "verb": "array", "grow": path, "force": force }))?;
+            print(&format!("the array grows by {path}; name it in the service file, as the last of its disks\n"))
         }
         ArrayArgs::Scrub { control, stop } => {
             ask(control, &json!({ "verb": "array", "scrub": if *stop { "stop" } else { "start" } }))?;

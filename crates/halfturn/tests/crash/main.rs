@@ -51,6 +51,25 @@ policy = "sstf"
 name = "a"
 "#;
 
+/// A RAID 5 that is told to grow.
+const GROWING: &str = r#"
+[[disk]]
+path = "disk.0"
+[[disk]]
+path = "disk.1"
+[[disk]]
+path = "disk.2"
+[array]
+level = "5"
+stripe = "4KiB"
+[scheduler]
+policy = "sstf"
+[serve]
+control = "control"
+[[volume]]
+name = "a"
+"#;
+
 struct Server {
     child: Child,
     socket: PathBuf,
@@ -235,6 +254,42 @@ fn what_was_answered_survives_a_kill_where_there_is_a_log() {
     drop(server.connect());
     server.end();
     assert_eq!(array("assemble", "without.toml"), (true, String::new()));
+    fs::remove_dir_all(&folder).expect("its folder");
+}
+
+/// The service file names the disks that there were: the one by which it grows is found where it was.
+#[test]
+fn what_was_flushed_survives_kills_while_an_array_grows() {
+    let files = ["disk.0", "disk.1", "disk.2", "disk.3"].map(|file| (file, 6 << 20));
+    let folder = make_folder("growing-kills", GROWING, &files);
+    let array = |words: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_halfturn"));
+        let told = command.arg("array").args(words).current_dir(&folder).output().expect("it runs");
+        let said = String::from_utf8_lossy(&told.stdout).into_owned() + &String::from_utf8_lossy(&told.stderr);
+        assert!(told.status.success(), "{words:?}: {said}");
+        said
+    };
+    array(&["create", "service.toml"]);
+    let before = array(&["status", "service.toml", "--format", "json"]);
+    let server = Server::start(&folder);
+    drop(server.connect());
+    let said = array(&["grow", "disk.3", "--control", "control"]);
+    assert!(said.contains("name it in the service file"), "{said}");
+    server.kill();
+    let server = kill_often(&folder, count_kills(20), Safe::WhenFlushed);
+    let patience = Instant::now() + Duration::from_secs(60);
+    while !array(&["status", "--control", "control", "--format", "json"]).contains("\"grow\": null") {
+        assert!(Instant::now() < patience, "it does not grow");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    server.end();
+    let bytes = |told: &str| {
+        let line = told.lines().find_map(|line| line.trim().strip_prefix("\"bytes\": ")).expect("its bytes").to_owned();
+        line.trim_end_matches(',').parse::<u64>().expect("a number")
+    };
+    let after = array(&["status", "service.toml", "--format", "json"]);
+    assert_eq!(bytes(&after) * 2, bytes(&before) * 3, "{after}");
+    assert!(after.contains("as the last of its disks"), "{after}");
     fs::remove_dir_all(&folder).expect("its folder");
 }
 

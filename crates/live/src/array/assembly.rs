@@ -141,8 +141,46 @@ pub struct ArrayStatus {
     pub bytes: u64,
     /// What each disk is to it.
     pub disks: Vec<MemberState>,
+    /// What is to be set in the file that names its disks, where the array has grown by one or is to.
+    pub advice: Option<String>,
     pub(super) label: Option<Superblock>,
     pub(super) journal: FoundRecords,
+}
+
+/// How an array was made, or has grown.
+#[derive(Clone, Debug)]
+pub(crate) struct FoundLayout {
+    label: Superblock,
+}
+
+impl FoundLayout {
+    pub(super) fn of(said: &[Said]) -> Option<FoundLayout> {
+        choose(said).map(|label| FoundLayout { label })
+    }
+
+    pub(crate) fn disks(&self) -> u16 {
+        self.label.disks.len() as u16
+    }
+
+    /// Units of a disk.
+    pub(crate) fn rows(&self) -> u64 {
+        self.label.rows
+    }
+
+    /// Where the disk was by which it grew last.
+    pub(crate) fn joined(&self) -> Option<&str> {
+        Some(&*self.label.joined).filter(|path| !path.is_empty())
+    }
+
+    /// Where its blocks lie, of an array of so many disks: a row that was being overwritten is where it was to be.
+    pub(crate) fn fit(&self, geometry: &Geometry) -> Geometry {
+        match self.label.growth {
+            Some(growth) if growth.former + 1 == geometry.disks() => {
+                geometry.grown_from(growth.former, growth.grown.rows + u64::from(growth.grown.copied))
+            }
+            _ => *geometry,
+        }
+    }
 }
 
 /// What each disk of an array says of it: a label, none, or why the disk cannot be had.
@@ -194,7 +232,10 @@ pub(super) fn judge(said: &[Said], wanted: &Geometry) -> ArrayStatus {
             Ok(Some(label)) => label,
         };
         let Some(newest) = &newest else { return MemberState::Unlabelled };
-        let layout = (label.level, label.unit, label.rows, label.disks.len());
+        // One that was not told yet that the array grows.
+        let behind = newest.growth.is_some_and(|growth| usize::from(growth.former) == label.disks.len());
+        let disks = label.disks.len() + usize::from(behind && label.events < newest.events);
+        let layout = (label.level, label.unit, label.rows, disks);
         if label.array != newest.array {
             MemberState::Foreign(label.name())
         } else if layout != (wanted.level(), wanted.unit(), wanted.rows(), usize::from(wanted.disks())) {
@@ -225,15 +266,24 @@ pub(super) fn judge(said: &[Said], wanted: &Geometry) -> ArrayStatus {
             dirty.join(&label.dirty);
             blank.meet(&label.blank);
         }
+        if let Some(growth) = newest.growth.filter(|growth| growth.grown.copied) {
+            // That row is written before the array is trusted.
+            let region = regions::region_of(wanted, growth.grown.rows);
+            dirty.add(region);
+            blank.remove(region);
+        }
         Superblock { dirty, blank, ..newest }
     });
     ArrayStatus {
         name: label.as_ref().map(Superblock::name),
         events: label.as_ref().map_or(0, |label| label.events),
         dirty: label.as_ref().map_or(0, |label| label.dirty.count()),
-        written: label.as_ref().map_or(0, |label| regions::written_bytes(&label.blank, wanted)),
+        written: label
+            .as_ref()
+            .map_or(0, |label| regions::written_bytes(&label.blank, wanted).min(wanted.blocks() * BLOCK_BYTES)),
         bytes: wanted.blocks() * BLOCK_BYTES,
         disks,
+        advice: None,
         label,
         journal: FoundRecords::default(),
     }
@@ -253,6 +303,15 @@ impl ArrayStatus {
         let mut complaints = self.disks.iter().enumerate().filter(|(_, state)| refused(state));
         if let Some((what, mend)) = complaints.find_map(|(disk, state)| state.complaint(disk)) {
             return Err((what, mend.into()));
+        }
+        let copy = self.label.as_ref().and_then(|label| label.growth).filter(|growth| growth.grown.copied);
+        let last = self.disks.last().is_some_and(MemberState::counts);
+        if let Some(growth) = copy.filter(|_| !last) {
+            let (disk, row) = (wanted.disks() - 1, growth.grown.rows);
+            let what = format!(
+                "row {row} was being moved when the power went, and disk {disk}, which has its copy, is lacking"
+            );
+            return Err((what, "bring that disk back: a part of the array is on it alone".into()));
         }
         let lacks = |disk: block::DiskId| self.disks[usize::from(disk.0)] != MemberState::Sound;
         if wanted.is_whole_without(lacks) {
@@ -281,9 +340,10 @@ impl ArrayStatus {
         log.map(|log| log.iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
-    /// Units of a disk, as the array was made.
-    pub(crate) fn rows(&self) -> Option<u64> {
-        self.label.as_ref().map(|label| label.rows)
+    /// Whether it is growing, and what part of it has moved: 0 to 1.
+    fn growth(&self) -> Option<f64> {
+        let label = self.label.as_ref()?;
+        label.growth.map(|growth| growth.grown.rows as f64 / label.rows.max(1) as f64)
     }
 
     /// What is found, as JSON for programs.
@@ -296,7 +356,7 @@ impl ArrayStatus {
         let disks: Vec<Value> = self.disks.iter().enumerate().map(disk).collect();
         json!({
             "array": self.name, "events": self.events, "dirty_regions": self.dirty, "written_bytes": self.written,
-            "bytes": self.bytes, "disks": disks, "log": self.log_name(),
+            "bytes": self.bytes, "disks": disks, "log": self.log_name(), "grown": self.growth(), "advice": self.advice,
         })
     }
 
@@ -310,6 +370,12 @@ impl ArrayStatus {
         }
         if let Some(log) = self.log_name() {
             text += &format!("what was written last may be on the log {log} alone\n");
+        }
+        if let Some(moved) = self.growth() {
+            text += &format!("growing: {:.1} % has moved; it goes on when the array is served\n", 100.0 * moved);
+        }
+        if let Some(advice) = &self.advice {
+            text += &format!("{advice}\n");
         }
         for (disk, state) in self.disks.iter().enumerate() {
             let why = state.complaint(disk).map(|(what, _)| format!(": {what}")).unwrap_or_default();

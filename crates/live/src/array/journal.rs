@@ -161,24 +161,24 @@ impl Resync<'_> {
         let is_within =
             row < geometry.rows() && u64::from(within) + u64::from(record.at.blocks) <= geometry.unit().into();
         let is_missing = |column: &u16| !self.holds(geometry.disk_of_slot(row, *column), row);
-        if !is_within || !(0..geometry.columns()).any(|column| is_missing(&column)) {
+        if !is_within || !(0..geometry.columns_of(row)).any(|column| is_missing(&column)) {
             return Ok(0);
         }
-        let written = (0..geometry.columns()).filter(|column| record.written >> column & 1 == 1);
+        let written = (0..geometry.columns_of(row)).filter(|column| record.written >> column & 1 == 1);
         let written: Vec<u16> = written.collect();
         if written.iter().any(is_missing) {
             // Two disks went at once, one of them while it was written.
             return Ok(0);
         }
         let mut mended = 0;
-        for (slot, bytes) in record.parts().filter(|(slot, _)| *slot < geometry.columns() + geometry.parities()) {
+        for (slot, bytes) in record.parts().filter(|(slot, _)| *slot < geometry.columns_of(row) + geometry.parities()) {
             let disk = geometry.disk_of_slot(row, slot);
             if !self.holds(disk, row) {
                 continue;
             }
             let wanted = Slice::holding(bytes);
-            for column in written.iter().filter(|_| slot >= geometry.columns()) {
-                let times = if slot == geometry.columns() { Factor::ONE } else { Factor::power(*column) };
+            for column in written.iter().filter(|_| slot >= geometry.columns_of(row)) {
+                let times = if slot == geometry.columns_of(row) { Factor::ONE } else { Factor::power(*column) };
                 let data = self.read(geometry.disk_of_slot(row, *column), record.at)?;
                 wanted.buffer.add_multiple(wanted.from, &data.buffer, data.from, bytes.len(), times);
             }

@@ -14,7 +14,7 @@ use super::write_log::LogName;
 use crate::castagnoli::crc32c;
 use crate::unit::SumKey;
 use block::BLOCK_BYTES;
-use sched::array::{Level, MOST_DISKS};
+use sched::array::{Grown, Level, MOST_DISKS};
 
 /// Bytes of a copy.
 pub(super) const LABEL_BYTES: usize = 8 << 10;
@@ -25,6 +25,8 @@ pub(crate) const BEHIND: u64 = LABEL_BYTES as u64 / BLOCK_BYTES;
 pub(super) const LATER: [u64; 2] = [BEHIND, 2 * BEHIND];
 
 const MAGIC: &[u8; 8] = b"HTARRAY1";
+/// Of an array that is growing: a version that does not know of that finds none.
+const GROWING: &[u8; 8] = b"HTGROWS1";
 const HEAD: usize = 80;
 /// Where the marked regions stand, where the names of the disks, and where the blank regions.
 const MARKS: usize = HEAD + MOST_DISKS as usize;
@@ -36,6 +38,13 @@ const JOURNAL: usize = BLANKS + REGION_BYTES;
 const SERVICE: usize = JOURNAL + 9;
 /// Where the name of the log is, without which the array is not to be had; zeros where there is none.
 const LOG: usize = SERVICE + 16;
+/// Where the disks that there were before it grew are, whether the next row is had from its copy, and the rows that have moved; and behind
+/// them, by its length, the path of the disk by which it grew last.
+const GROWTH: usize = LOG + 16;
+const PATH: usize = GROWTH + 13;
+/// The longest path of a disk by which an array grows, in bytes.
+pub(crate) const MOST_PATH: usize = 1024;
+const _: () = assert!(PATH + MOST_PATH <= LABEL_BYTES);
 
 /// Which of the two copies of a superblock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,6 +61,15 @@ pub(super) enum Noted {
     GivenUp,
     /// It took the place of one that was, and is being filled.
     Filling,
+}
+
+/// An array that is growing by a disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct LabelGrowth {
+    /// Disks that there were before.
+    pub(super) former: u16,
+    /// How far it has come.
+    pub(super) grown: Grown,
 }
 
 /// What stands on a disk about it and its array.
@@ -89,13 +107,17 @@ pub(super) struct Superblock {
     pub(super) former_service: u64,
     /// The log of its write buffer, where something may be on that alone.
     pub(super) log: Option<LogName>,
+    /// Whether it is growing, and how far it has come.
+    pub(super) growth: Option<LabelGrowth>,
+    /// Where the last of its disks was found when the array was told to grow by it; empty where it was made of it.
+    pub(super) joined: String,
 }
 
 impl Superblock {
     /// As it is written.
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(LABEL_BYTES);
-        bytes.extend_from_slice(MAGIC);
+        bytes.extend_from_slice(if self.growth.is_some() { GROWING } else { MAGIC });
         bytes.extend_from_slice(&[0; 4]);
         let (level, copies) = match self.level {
             Level::Striped => (0_u16, 1_u16),
@@ -121,6 +143,13 @@ impl Superblock {
         bytes.push(self.sums.into());
         [self.service, self.former_service].iter().for_each(|number| bytes.extend_from_slice(&number.to_le_bytes()));
         bytes.extend_from_slice(&self.log.unwrap_or_default());
+        let none = LabelGrowth { former: 0, grown: Grown { rows: 0, copied: false } };
+        let LabelGrowth { former, grown } = self.growth.unwrap_or(none);
+        bytes.extend_from_slice(&former.to_le_bytes());
+        bytes.push(grown.copied.into());
+        bytes.extend_from_slice(&grown.rows.to_le_bytes());
+        bytes.extend_from_slice(&(self.joined.len().min(MOST_PATH) as u16).to_le_bytes());
+        bytes.extend(self.joined.bytes().take(MOST_PATH));
         bytes.resize(LABEL_BYTES, 0);
         let sum = crc32c(&bytes);
         bytes[8..12].copy_from_slice(&sum.to_le_bytes());
@@ -132,7 +161,8 @@ impl Superblock {
         let mut bytes = bytes.get(..LABEL_BYTES)?.to_vec();
         let sum = u32::from_le_bytes(bytes[8..12].try_into().ok()?);
         bytes[8..12].fill(0);
-        if &bytes[..8] != MAGIC || crc32c(&bytes) != sum {
+        let grows = &bytes[..8] == GROWING;
+        if !grows && &bytes[..8] != MAGIC || crc32c(&bytes) != sum {
             return None;
         }
         let small = |at: usize| u16::from_le_bytes([bytes[at], bytes[at + 1]]);
@@ -150,6 +180,8 @@ impl Superblock {
             _ => Noted::GivenUp,
         };
         let disks = usize::from(small(38).min(MOST_DISKS));
+        let grown = Grown { rows: large(GROWTH + 3)?, copied: bytes[GROWTH + 2] == 1 };
+        let path = bytes.get(PATH..PATH + usize::from(small(PATH - 2)))?;
         Some(Superblock {
             array: bytes[16..32].try_into().ok()?,
             level,
@@ -169,6 +201,8 @@ impl Superblock {
             service: large(SERVICE)?,
             former_service: large(SERVICE + 8)?,
             log: bytes[LOG..LOG + 16].try_into().ok().filter(|log| *log != [0; 16]),
+            growth: grows.then_some(LabelGrowth { former: small(GROWTH), grown }),
+            joined: String::from_utf8(path.to_vec()).ok()?,
         })
     }
 
@@ -219,6 +253,8 @@ impl Superblock {
             service: 6,
             former_service: 6,
             log: None,
+            growth: None,
+            joined: String::new(),
         }
     }
 }
@@ -252,6 +288,8 @@ mod tests {
             service: u64::MAX - 1,
             former_service: 1 << 63,
             log: Some([9; 16]),
+            growth: Some(LabelGrowth { former: 2, grown: Grown { rows: 1 << 41, copied: true } }),
+            joined: "/a/disk".into(),
         }
     }
 
@@ -259,13 +297,22 @@ mod tests {
     fn an_array_of_the_version_before_is_read_as_all_written() {
         // What stands behind the names was zeros there.
         let before = Superblock { blank: RegionBits::default(), journal: 0, sums: false, service: 0, ..label() };
-        let mut bytes = Superblock { former_service: 0, log: None, ..before }.to_bytes();
+        let mut bytes =
+            Superblock { former_service: 0, log: None, growth: None, joined: String::new(), ..before }.to_bytes();
         assert!(bytes[NAMES + 8 * 3..].iter().all(|byte| *byte == 0));
-        assert!(bytes.len() == LABEL_BYTES && LOG + 16 <= LABEL_BYTES);
+        assert!(bytes.len() == LABEL_BYTES && PATH + MOST_PATH <= LABEL_BYTES);
         let read = Superblock::from_bytes(&bytes).expect("a label");
         assert_eq!((read.blank.count(), read.dirty.count(), read.journal), (0, 3, 0));
         bytes[BLANKS] ^= 1;
         assert_eq!(Superblock::from_bytes(&bytes), None, "the checksum is of the map, too");
+    }
+
+    #[test]
+    fn a_version_that_does_not_know_of_growing_finds_no_array_that_does() {
+        assert_ne!(label().to_bytes()[..8], *MAGIC);
+        let grown = Superblock { growth: None, ..label() };
+        assert_eq!(grown.to_bytes()[..8], *MAGIC);
+        assert_eq!(Superblock::from_bytes(&grown.to_bytes()), Some(grown));
     }
 
     #[test]

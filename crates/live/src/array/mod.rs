@@ -24,9 +24,10 @@ mod sweep;
 mod upkeep;
 pub(crate) mod write_log;
 
+pub(crate) use assembly::FoundLayout;
 pub use assembly::{ArrayStatus, Lacking, MemberState};
 pub(crate) use journal::JOURNAL;
-pub(crate) use label::{BEFORE, BEHIND};
+pub(crate) use label::{BEFORE, BEHIND, MOST_PATH};
 pub(crate) use notes::ArrayNotes;
 pub use orders::{ArrayOrder, Former, ScrubOrder};
 pub(crate) use regions::{RegionBits, make_blank, part, regions_of};
@@ -71,6 +72,20 @@ pub(crate) fn inspect(members: &mut [OpenedMember], geometry: &Geometry) -> Arra
     status
 }
 
+/// How the array was made, or has grown, that most of these disks are of; nothing where they are of none.
+pub(crate) fn find_layout(members: &mut [OpenedMember]) -> Option<FoundLayout> {
+    let said = members.iter_mut().map(|member| match member {
+        Ok(unit) => Ok(read_label(&mut **unit)),
+        Err(why) => Err(why.clone()),
+    });
+    FoundLayout::of(&said.collect::<Vec<Said>>())
+}
+
+/// Whether a disk has no superblock.
+pub(crate) fn is_of_none(member: &mut OpenedMember) -> bool {
+    member.as_mut().is_ok_and(|unit| read_label(&mut **unit).is_none())
+}
+
 /// Makes copies and parities agree in the regions that may have been written; how many units did not.
 ///
 /// # Errors
@@ -86,6 +101,10 @@ pub(crate) fn resync(units: &mut [Box<dyn LiveDevice>], geometry: Geometry, stat
     let held = status.disks.iter().map(MemberState::rows_held).collect();
     let mut resync = Resync { geometry, units, held };
     let mut mended = 0;
+    if let Some(growth) = label.growth.filter(|growth| growth.grown.copied) {
+        resync.write_copied(growth.grown.rows)?;
+        resync.sync()?;
+    }
     for record in &status.journal.records {
         // A region is marked, and no more blank, before any of its rows is written: of others no record is needed.
         let may_be_torn = |region| label.dirty.has(region) && !label.blank.has(region);
@@ -189,6 +208,8 @@ pub(crate) fn create(members: &mut [Box<dyn LiveDevice>], geometry: Geometry) ->
         service: 0,
         former_service: 0,
         log: None,
+        growth: None,
+        joined: String::new(),
     };
     let key = label(0, &RegionBits::default()).sum_key(0);
     members.iter_mut().for_each(|unit| unit.set_sum_key(key));

@@ -2,14 +2,14 @@
 
 use super::assembly::find_older_copy;
 use super::journal::LiveRecords;
-use super::label::{BEHIND, CopyPlace, LABEL_BYTES, LATER, Noted, Superblock};
+use super::label::{BEHIND, CopyPlace, LABEL_BYTES, LATER, LabelGrowth, Noted, Superblock};
 use super::regions::{self, RegionBits};
 use super::{ArrayStatus, LogName, MemberState};
 use crate::memory::Slice;
 use crate::unit::{LiveDevice, SumKey};
 use block::{BLOCK_BYTES, DiskId, Extent};
 use sched::Action;
-use sched::array::Geometry;
+use sched::array::{Geometry, Grown};
 use serde_json::{Value, json};
 use std::io;
 
@@ -67,6 +67,10 @@ impl ArrayNotes {
             label.service = service;
         }
         label.dirty = RegionBits::default();
+        if let Some(LabelGrowth { grown, .. }) = &mut label.growth {
+            // That row was written as its copy has it.
+            grown.rows += u64::from(std::mem::take(&mut grown.copied));
+        }
         let filled = status.disks.iter().map(MemberState::rows_held).collect();
         let next = vec![CopyPlace::BeforeData; label.disks.len()];
         let (settled, discarded) = (RegionBits::default(), RegionBits::default());
@@ -153,7 +157,7 @@ impl ArrayNotes {
     pub(crate) fn json(&self, geometry: &Geometry) -> Value {
         json!({
             "array": self.label.name(), "events": self.label.events, "dirty": self.label.dirty.count(),
-            "written": regions::written_bytes(&self.label.blank, geometry),
+            "written": regions::written_bytes(&self.label.blank, geometry).min(geometry.blocks() * BLOCK_BYTES),
             "bytes": geometry.blocks() * BLOCK_BYTES,
         })
     }
@@ -180,6 +184,44 @@ impl ArrayNotes {
             (self.label.disks[at], self.label.names[at]) = (Noted::GivenUp, was);
         }
         written
+    }
+
+    /// The array grows by this disk, which is told so before any other; of what was never written, this is zeros on it.
+    ///
+    /// # Errors
+    /// When it cannot be written; then the array is as it was.
+    pub(crate) fn join(
+        &mut self,
+        name: u64,
+        path: &str,
+        zeros: &RegionBits,
+        unit: &mut dyn LiveDevice,
+    ) -> io::Result<()> {
+        let (was, former) = (self.label.clone(), self.label.disks.len() as u16);
+        let label = &mut self.label;
+        label.disks.push(Noted::Sound);
+        label.names.push(name);
+        label.growth = Some(LabelGrowth { former, grown: Grown { rows: 0, copied: false } });
+        label.joined = path.into();
+        label.blank.meet(zeros);
+        label.events += 1;
+        let written = write_copies(unit, Some(&self.label_of(DiskId(former))));
+        if written.is_err() {
+            self.label = was;
+            return written;
+        }
+        self.filled.push(u64::MAX);
+        self.next.resize(self.label.disks.len(), CopyPlace::BeforeData);
+        self.discarded = RegionBits::default();
+        self.run = (0, 0);
+        Ok(())
+    }
+
+    /// It has grown so far.
+    pub(crate) fn set_grown(&mut self, grown: Grown) {
+        let rows = self.label.rows;
+        self.label.growth =
+            self.label.growth.map(|growth| LabelGrowth { grown, ..growth }).filter(|_| grown.rows < rows);
     }
 
     /// So many rows of a disk that is being filled are, and on its medium: it alone is told.
@@ -217,7 +259,7 @@ impl ArrayNotes {
 
     /// Whose the checksums of a disk are, where that is the one of this name, or the one that is there.
     pub(crate) fn sum_key(&self, disk: DiskId, name: Option<u64>) -> SumKey {
-        self.label.sum_key(name.unwrap_or(self.label.names[usize::from(disk.0)]))
+        self.label.sum_key(name.unwrap_or_else(|| self.label.names[usize::from(disk.0)]))
     }
 
     /// A record is about to be written from this memory, or is done with.
@@ -256,6 +298,10 @@ impl ArrayNotes {
     /// Nobody needs any more what an extent of the array holds. Of a region all of which was discarded, piece by piece and without a
     /// write between them, nobody needs anything.
     pub(crate) fn note_discard(&mut self, geometry: &Geometry, at: Extent) {
+        // Where the array grows, a part of it is no part of its disks.
+        if geometry.is_growing() {
+            return;
+        }
         if at.start.0 != self.run.1 {
             self.run.0 = at.start.0;
         }
@@ -292,7 +338,8 @@ impl ArrayNotes {
 
     /// How much was ever written, as a line for users.
     pub(crate) fn written_text(&self, geometry: &Geometry) -> String {
-        regions::show_written(regions::written_bytes(&self.label.blank, geometry), geometry.blocks() * BLOCK_BYTES)
+        let bytes = geometry.blocks() * BLOCK_BYTES;
+        regions::show_written(regions::written_bytes(&self.label.blank, geometry).min(bytes), bytes)
     }
 
     /// Regions that were never written.
@@ -324,6 +371,7 @@ mod tests {
             written: 0,
             bytes: 0,
             disks: vec![MemberState::Sound, MemberState::GivenUp, MemberState::Sound],
+            advice: None,
             label: Some(label),
             journal: FoundRecords { records: Vec::new(), next: 7 },
         };

@@ -34,6 +34,8 @@ pub enum ArrayOrder {
     Replace(DiskId, PathBuf, Former),
     /// To take another disk as a spare, which takes the place of the next that is given up.
     Add(PathBuf, Former),
+    /// To grow by another disk.
+    Grow(PathBuf, Former),
     /// To be scrubbed, or no more.
     Scrub(ScrubOrder),
     /// To repair at another pace.
@@ -60,6 +62,9 @@ impl ArrayOrder {
         }
         if !told["add"].is_null() {
             return Ok(ArrayOrder::Add(path(&told["add"])?, former));
+        }
+        if !told["grow"].is_null() {
+            return Ok(ArrayOrder::Grow(path(&told["grow"])?, former));
         }
         match told["scrub"].as_str() {
             Some("start") => return Ok(ArrayOrder::Scrub(ScrubOrder::Start)),
@@ -95,6 +100,7 @@ mod tests {
         assert_eq!(parse(json!({ "replace": 1, "path": "/a" })), replace(Former::Kept));
         assert_eq!(parse(json!({ "replace": 1, "path": "/a", "force": true })), replace(Former::Overwritten));
         assert_eq!(parse(json!({ "add": "/b" })), Ok(ArrayOrder::Add("/b".into(), Former::Kept)));
+        assert_eq!(parse(json!({ "grow": "/c" })), Ok(ArrayOrder::Grow("/c".into(), Former::Kept)));
         assert_eq!(parse(json!({ "scrub": "stop" })), Ok(ArrayOrder::Scrub(ScrubOrder::Stop)));
         let pace = PaceChange { floor: Some(0.5), rate: None };
         assert_eq!(parse(json!({ "floor": 0.5 })), Ok(ArrayOrder::Pace(pace)));

@@ -8,6 +8,7 @@ use block::{BLOCK_BYTES, DiskId, Extent};
 use sched::array::Geometry;
 use sched::array::field::Factor;
 use std::io;
+use std::rc::Rc;
 
 /// The disks of an array, of which nothing is asked meanwhile.
 pub(super) struct Resync<'a> {
@@ -69,6 +70,33 @@ impl Resync<'_> {
         Ok(true)
     }
 
+    /// Writes the row of an array that grows which was being overwritten, as its copy has it. Nobody was told of anything in it since.
+    pub(super) fn write_copied(&mut self, row: u64) -> io::Result<()> {
+        let geometry = self.geometry;
+        let (from, place) = geometry.copy_place();
+        let (copy, bytes) = (self.read(from, place)?, self.unit_bytes());
+        let at = geometry.on_disk(row, 0, geometry.unit());
+        let columns = geometry.columns();
+        let start = |column| copy.from + usize::from(column) * bytes;
+        let mut put = |disk: DiskId, what: &Slice| match self.holds(disk, row) {
+            true => self.units[usize::from(disk.0)].store(at, what),
+            false => Ok(()),
+        };
+        for column in 0..columns {
+            let data = Slice { buffer: Rc::clone(&copy.buffer), from: start(column), bytes };
+            put(geometry.disk(row, column, 0), &data)?;
+        }
+        for parity in 0..geometry.parities() {
+            let sum = Slice::new(bytes);
+            for column in 0..columns {
+                let times = if parity == 0 { Factor::ONE } else { Factor::power(column) };
+                sum.buffer.add_multiple(0, &copy.buffer, start(column), bytes, times);
+            }
+            put(geometry.disk_of_slot(row, columns + parity), &sum)?;
+        }
+        Ok(())
+    }
+
     /// Makes the copies and parities of a row agree with its data; how many units did not.
     pub(super) fn row(&mut self, row: u64) -> io::Result<u64> {
         let at = self.geometry.on_disk(row, 0, self.geometry.unit());
@@ -80,7 +108,7 @@ impl Resync<'_> {
 
     fn copies(&mut self, row: u64, at: Extent) -> io::Result<u64> {
         let mut mended = 0;
-        for column in 0..self.geometry.columns() {
+        for column in 0..self.geometry.columns_of(row) {
             let copies = self.geometry.copies_of(row, column).filter(|disk| self.holds(*disk, row));
             let copies: Vec<DiskId> = copies.collect();
             let [first, others @ ..] = &copies[..] else { continue };
@@ -98,17 +126,17 @@ impl Resync<'_> {
     /// Where a column is missing nothing can be told anew, but that of two parities both tell the same of it: what the first does.
     fn parities(&mut self, row: u64, at: Extent) -> io::Result<u64> {
         let geometry = self.geometry;
-        let bytes = self.unit_bytes();
-        let parity_disk = |parity| geometry.disk_of_slot(row, geometry.columns() + parity);
+        let (bytes, columns) = (self.unit_bytes(), geometry.columns_of(row));
+        let parity_disk = |parity| geometry.disk_of_slot(row, columns + parity);
         let missing: Vec<u16> =
-            (0..geometry.columns()).filter(|column| !self.holds(geometry.disk(row, *column, 0), row)).collect();
+            (0..columns).filter(|column| !self.holds(geometry.disk(row, *column, 0), row)).collect();
         let both = geometry.parities() == 2 && (0..2).all(|parity| self.holds(parity_disk(parity), row));
         if missing.len() > usize::from(both) {
             return Ok(0);
         }
         let sums: Vec<Slice> = (0..geometry.parities()).map(|_| Slice::new(bytes)).collect();
         let times = |parity: usize, column| if parity == 0 { Factor::ONE } else { Factor::power(column) };
-        for column in (0..geometry.columns()).filter(|column| !missing.contains(column)) {
+        for column in (0..columns).filter(|column| !missing.contains(column)) {
             let data = self.read(geometry.disk(row, column, 0), at)?;
             for (parity, sum) in sums.iter().enumerate() {
                 sum.buffer.add_multiple(0, &data.buffer, 0, bytes, times(parity, column));

@@ -10,11 +10,14 @@
 
 use super::sweep::{Repaired, Sweep};
 use block::{BLOCK_BYTES, DiskId, Ending, Extent, Op, Qos, Span, Time};
+use growing::Growing;
 use sched::Mend;
 use sched::array::Geometry;
 use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::ops::Range;
+
+mod growing;
 
 /// Clients have been silent for so long: who asks again at once has done so.
 const SILENCE: Span = Span(1_000_000);
@@ -28,6 +31,8 @@ const TRIED_AGAIN: Span = Span(10_000_000_000);
 pub(crate) const MOST_ERRANDS: u32 = 64;
 /// What stands for the pass of what is of none.
 const NO_PASS: u64 = u64::MAX;
+/// And for that of what moves rows.
+const MOVE: u64 = u64::MAX - 1;
 
 /// How an array is repaired while it is served.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -156,6 +161,8 @@ pub struct Upkeep {
     flushed: Vec<DiskId>,
     flush_from: Time,
     durable: VecDeque<Durable>,
+    /// Whether it grows.
+    growing: Option<Growing>,
     /// Parts of the array of which a disk did not bring what was written to it.
     spoilt: VecDeque<Extent>,
     now: Time,
@@ -166,7 +173,8 @@ impl Upkeep {
     #[must_use]
     pub fn new(geometry: Geometry, rebuild: RepairPace, scrub: RepairPace) -> Upkeep {
         Upkeep {
-            geometry,
+            // What is repaired is said by rows, as they lie when it has grown.
+            geometry: geometry.widest(),
             rebuild,
             scrub,
             sweep: None,
@@ -186,6 +194,7 @@ impl Upkeep {
             flushed: Vec::new(),
             flush_from: Time::ZERO,
             durable: VecDeque::new(),
+            growing: None,
             spoilt: VecDeque::new(),
             now: Time::ZERO,
         }
@@ -229,6 +238,9 @@ impl Upkeep {
     pub(crate) fn begin_scrub(&mut self, over: &[Range<u64>]) -> Result<(), String> {
         if self.scrub_wanted || self.aim() == Some(RepairAim::Scrub) {
             return Err("the array is being scrubbed".into());
+        }
+        if self.growing.is_some() {
+            return Err("the array is growing; scrub it when it has grown".into());
         }
         (self.findings, self.scrubbed) = (Findings::default(), None);
         match self.aim() {
@@ -323,13 +335,7 @@ impl Upkeep {
             return self.retry_at.filter(|_| sweep.count_failed() > 0);
         }
         let paced = self.last.map_or(Time::ZERO, |last| last + pace.apart);
-        let allowed = match pace.floor {
-            None => Time::ZERO,
-            Some(_) if clients.outstanding == 0 => self.behind_from.min(clients.silent_from + SILENCE),
-            Some(floor) if floor > 0.0 => self.behind_from,
-            Some(_) => return None,
-        };
-        Some(paced.max(allowed))
+        Some(paced.max(self.allowed(&pace, clients)?))
     }
 
     /// What is asked for now, if anything is.
@@ -382,6 +388,7 @@ impl Upkeep {
         self.charge(now, &errand);
         match errand.part {
             None => self.end_flush(now, &errand, how),
+            Some(_) if errand.pass == MOVE => self.end_move(now, how),
             Some(part) if errand.pass == self.pass => {
                 let repaired = if how == Ending::Finished { Repaired::Yes } else { Repaired::No };
                 self.sweep.iter_mut().for_each(|(_, sweep)| sweep.end(part, repaired));
@@ -451,6 +458,16 @@ impl Upkeep {
         }
         if self.sweep.is_none() && std::mem::take(&mut self.scrub_wanted) {
             self.begin(RepairAim::Scrub, 0, over);
+        }
+    }
+
+    /// When something may be asked for by what has a least part of the time, and else what clients leave.
+    fn allowed(&self, pace: &RepairPace, clients: Clients) -> Option<Time> {
+        match pace.floor {
+            None => Some(Time::ZERO),
+            Some(_) if clients.outstanding == 0 => Some(self.behind_from.min(clients.silent_from + SILENCE)),
+            Some(floor) if floor > 0.0 => Some(self.behind_from),
+            Some(_) => None,
         }
     }
 

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 impl Front {
     /// Tells the array something; what it is then.
     pub(super) fn tell_array(&mut self, order: &ArrayOrder, hands: &mut Hands) -> Result<Value, String> {
-        let disks = hands.unit.members().len();
+        let disks = hands.unit.geometry().map_or(0, |geometry| usize::from(geometry.disks()));
         if hands.unit.array_json().is_none() {
             return Err("the service has no array".into());
         }

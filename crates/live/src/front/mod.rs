@@ -430,6 +430,10 @@ impl RequestSource for Front {
         array::tell_given_up(disk, left);
     }
 
+    fn resize(&mut self, bytes: u64) {
+        self.volumes.iter_mut().for_each(|volume| volume.resize(bytes));
+    }
+
     fn on_end(&mut self, now: Time, id: RequestId, how: Ending, hands: &mut Hands) {
         let more = match how {
             Ending::Finished => self.works.go_on(id.0, now, hands.pool),

@@ -13,6 +13,8 @@ use nbd::{BlockSize, Export, Flags, RequestType};
 use sched::value::Worth;
 use sched::{Bill, Claim, Input, ShareRules};
 use serde_json::{Value, json};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 /// A volume in service.
 pub struct ServedVolume {
@@ -20,6 +22,8 @@ pub struct ServedVolume {
     /// Its first block on the device.
     pub(super) from: u64,
     bytes: u64,
+    /// The same, for the door to see.
+    offered: Arc<AtomicU64>,
     pub(super) class: u8,
     classes: Vec<String>,
     /// What each class may have of the arm; nothing where that is not shared out.
@@ -280,9 +284,11 @@ impl ServedVolume {
             let (name, from, to) = (&volume.name, show(from), show(to));
             return Err(format!("volume '{name}' is to reach from {from} to {to}; the device has {}", show(blocks)));
         }
+        let own = bytes.min(to * BLOCK_BYTES) - from * BLOCK_BYTES;
         Ok(ServedVolume {
             from,
-            bytes: bytes.min(to * BLOCK_BYTES) - from * BLOCK_BYTES,
+            bytes: own,
+            offered: Arc::new(AtomicU64::new(own)),
             class: classes.iter().position(|class| *class == volume.class).unwrap_or(0) as u8,
             classes: classes.to_vec(),
             claims: Vec::new(),
@@ -302,6 +308,20 @@ impl ServedVolume {
             arm: [Span::ZERO; ARM_PARTS],
             volume: volume.clone(),
         })
+    }
+
+    /// The device has so many bytes from now on: a volume without a size has more.
+    pub(super) fn resize(&mut self, bytes: u64) {
+        if self.volume.blocks.is_none() {
+            self.bytes = bytes.saturating_sub(self.from * BLOCK_BYTES).max(self.bytes);
+            self.offered.store(self.bytes, Ordering::Relaxed);
+        }
+    }
+
+    /// Where the door sees how many bytes it has.
+    #[must_use]
+    pub fn offered(&self) -> Arc<AtomicU64> {
+        Arc::clone(&self.offered)
     }
 
     /// Its first block on the device, and the one behind its last.

@@ -10,6 +10,7 @@ use block::{At, BLOCK_BYTES, BadInput, Caps, DiskId, Qos, Span};
 use load::experiment::{ArrayChoice, DriveChoice, Experiment, Held, Live};
 use load::workload::Kind;
 use sched::array::Geometry;
+use std::path::Path;
 
 /// By how much the seeds of two disks of an array differ, of which each has a phase and noise of its own.
 const APART: u64 = 0x9E37_79B9_7F4A_7C15;
@@ -106,15 +107,33 @@ fn open(experiment: &Experiment, array: &ArrayChoice, how: Use, seed: u64) -> Re
 }
 
 impl Opened {
-    /// The same, of as much of each disk as the array was made of: the smallest may be lacking, or a larger one have taken its place.
-    fn fit(mut self, array: &ArrayChoice) -> Opened {
-        let rows = array::inspect(&mut self.members, &self.geometry).rows();
-        if let Some(rows) = rows.filter(|rows| *rows < self.geometry.rows()) {
-            let least = BEFORE + rows * u64::from(array.unit) + BEHIND;
-            let made = Geometry::within(array.level, array.disks, array.unit, least, (BEFORE, BEHIND));
-            self.geometry = made.unwrap_or(self.geometry);
+    /// The same, as the array was made, or has grown: the smallest disk may be lacking, or a larger one have taken its place; and one by
+    /// which it grew may not be in the file yet, or one by which it is to grow be there already. Then also what to set there.
+    fn fit(mut self, experiment: &Experiment, array: &ArrayChoice, seed: u64) -> (Opened, Option<String>) {
+        let Some(found) = array::find_layout(&mut self.members) else { return (self, None) };
+        let (named, last) = (array.disks, self.members.last());
+        let mut advice = None;
+        if let Some(path) = found.joined().filter(|_| found.disks() == named + 1) {
+            let opened = opener(experiment, array, seed)(DiskId(named), Path::new(path));
+            self.members.push(opened);
+            advice =
+                Some(format!("the array has grown by {path}: name it in the service file, as the last of its disks"));
+        } else if found.disks() + 1 == named && last.is_some_and(|last| last.is_ok()) {
+            let blank = self.members.last_mut().is_some_and(array::is_of_none);
+            if blank {
+                self.members.pop();
+                advice = Some(format!(
+                    "disk {} is not of the array yet: take it out of the service file, serve it, and tell it to grow",
+                    found.disks()
+                ));
+            }
         }
-        self
+        let rows = found.rows().min(self.geometry.rows());
+        let least = BEFORE + rows * u64::from(array.unit) + BEHIND;
+        let disks = self.members.len() as u16;
+        let made = Geometry::within(array.level, disks, array.unit, least, (BEFORE, BEHIND));
+        self.geometry = made.map_or(self.geometry, |geometry| found.fit(&geometry));
+        (self, advice)
     }
 }
 
@@ -142,6 +161,8 @@ fn paces(experiment: &Experiment) -> [RepairPace; 2] {
 fn opener(experiment: &Experiment, array: &ArrayChoice, seed: u64) -> MemberOpener {
     let (experiment, array) = (experiment.clone(), array.clone());
     Box::new(move |disk: DiskId, path| {
+        // One by which it grows is as the last that is named.
+        let disk = DiskId(disk.0.min(array.disks - 1));
         let mut choice = array.member(disk.0.into(), &experiment.drive).clone();
         choice.live = match choice.live {
             Some(Live::Emulated(_)) => Some(Live::Emulated(Held::Sparse(path.into()))),
@@ -170,10 +191,15 @@ pub fn devices(experiment: &Experiment, how: Use, seed: u64) -> Result<Made, Bad
     let short = experiment.scheduler.rules.plan.is_some();
     let Some(array) = &experiment.array else { return device(&experiment.drive, how, short, seed) };
     let opened = open(experiment, array, how, seed)?;
-    let opened = if lasts(experiment) { opened.fit(array) } else { opened };
+    let (opened, advice) = if lasts(experiment) { opened.fit(experiment, array, seed) } else { (opened, None) };
     let Opened { mut members, geometry, rotational, mut notes } = opened;
     let bad = |what: String, mend: String| BadInput::new(experiment.file.clone(), At::File, what, mend);
     let status = lasts(experiment).then(|| array::inspect(&mut members, &geometry));
+    notes.extend(advice);
+    if geometry.is_growing() && array.log.is_some() {
+        let mend = "serve it without `log` and `buffer` until it has grown";
+        return Err(bad("the array is growing, and one that grows has no log".into(), mend.into()));
+    }
     if let Some(status) = &status {
         status.admit(&geometry, Lacking::of(array)).map_err(|(what, mend)| bad(what, mend))?;
     }
@@ -210,6 +236,10 @@ pub fn devices(experiment: &Experiment, how: Use, seed: u64) -> Result<Made, Bad
             ArrayNotes::new(status, u64::from_le_bytes(drawn))
         }
     };
+    if status.is_some() && log.is_none() && geometry.disks() == array.disks && geometry.grow().is_ok() {
+        // The place of a disk by which it may grow.
+        units.push(Box::new(Absent::new(able)));
+    }
     let members = Members::new(geometry, units).logging(log);
     let unit = members.repairing(paces(experiment), Some(opener(experiment, array, seed))).noting(known);
     Ok(Made { unit: Box::new(unit), rotational, rates: Rates::default(), notes })
@@ -231,8 +261,10 @@ fn array_of(experiment: &Experiment) -> Result<&ArrayChoice, BadInput> {
 /// When there is none, or no disk can be had.
 pub fn array_status(experiment: &Experiment) -> Result<(ArrayStatus, Result<(), BadInput>), BadInput> {
     let array = array_of(experiment)?;
-    let Opened { mut members, geometry, .. } = open(experiment, array, Use::Writes, 0)?.fit(array);
-    let status = array::inspect(&mut members, &geometry);
+    let (opened, advice) = open(experiment, array, Use::Writes, 0)?.fit(experiment, array, 0);
+    let Opened { mut members, geometry, .. } = opened;
+    let mut status = array::inspect(&mut members, &geometry);
+    status.advice = advice;
     let admitted = status.admit(&geometry, Lacking::of(array));
     let bad = |(what, mend): (String, String)| BadInput::new(experiment.file.clone(), At::File, what, mend);
     let admitted = admitted.map_err(bad).and_then(|()| logs::check(experiment, array, &status));

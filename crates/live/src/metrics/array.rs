@@ -17,7 +17,7 @@ fn lacking(array: &Value) -> f64 {
 
 type OfArray = fn(&Value) -> f64;
 
-const SINGLE: [(Family, OfArray); 8] = [
+const SINGLE: [(Family, OfArray); 10] = [
     (
         Family("halfturn_array_disks_lacking", "gauge", "Of an array: disks that were given up or are being rebuilt."),
         lacking,
@@ -45,6 +45,22 @@ const SINGLE: [(Family, OfArray); 8] = [
             "Of an array: share of a scrub that is done; 0 while there is none.",
         ),
         |array| figure(array, "scrub", "done"),
+    ),
+    (
+        Family(
+            "halfturn_array_grow_ratio",
+            "gauge",
+            "Of an array that grows by a disk: share of its rows that have moved; 0 while it does not grow.",
+        ),
+        |array| figure(array, "grow", "done"),
+    ),
+    (
+        Family(
+            "halfturn_array_grow_bytes_per_second",
+            "gauge",
+            "Of an array that grows by a disk: bytes a second that have moved; 0 while it does not grow.",
+        ),
+        |array| figure(array, "grow", "mb_s") * 1e6,
     ),
     (
         Family(
@@ -117,7 +133,7 @@ mod tests {
     fn what_is_told_is_what_the_array_is() {
         let array = json!({
             "disks": [{ "state": "sound" }, { "state": "rebuilding" }, { "state": "given up" }],
-            "rebuild": { "done": 0.25, "mb_s": 1.5 },
+            "rebuild": { "done": 0.25, "mb_s": 1.5 }, "grow": { "done": 0.75, "mb_s": 2.5 },
             "written_bytes": 1_u64 << 40, "spoilt_blocks": 7,
             "scrub": { "state": "done", "unreadable_blocks": 8, "unlike_blocks": 128 },
         });
@@ -127,6 +143,8 @@ mod tests {
             "halfturn_array_disks_lacking 2",
             "halfturn_array_rebuild_ratio 0.25",
             "halfturn_array_rebuild_bytes_per_second 1500000",
+            "halfturn_array_grow_ratio 0.75",
+            "halfturn_array_grow_bytes_per_second 2500000",
             "halfturn_array_written_bytes 1099511627776",
             "halfturn_array_spoilt_blocks 7",
             "halfturn_array_mended_blocks{reason=\"unreadable\"} 8",

@@ -35,6 +35,7 @@ impl Doorstep {
         });
         let guard = Guard {
             exports: exports.into(),
+            sizes: Vec::new(),
             clients: vec![vec!["bob".into()], Vec::new()],
             policy: TlsPolicy::Required,
             tls: Some(TlsServer::load(&plan).unwrap_or_else(|error| panic!("{error}"))),

@@ -9,14 +9,14 @@
 
 use super::{Done, FaultChange, FaultReach, LiveDevice};
 use crate::array::{
-    self, ArrayNotes, ArrayOrder, BEHIND, Clients, Durable, Former, LOG_NUMBERS, RegionBits, RepairPace, ScrubOrder,
-    Upkeep, UpkeepErrand, WriteLog,
+    ArrayNotes, ArrayOrder, BEHIND, Clients, Durable, LOG_NUMBERS, RegionBits, RepairPace, ScrubOrder, Upkeep,
+    UpkeepErrand, WriteLog,
 };
 use crate::kernel::Kernel;
 use crate::memory::Slice;
 use crate::ring::{RingOp, RingToken};
 use block::{BLOCK_BYTES, Caps, Command, DiskId, Ending, Extent, Tag, Time};
-use sched::array::Geometry;
+use sched::array::{Geometry, Grown};
 use sched::{Action, Health, Mend};
 use serde_json::Value;
 use std::collections::VecDeque;
@@ -28,9 +28,11 @@ use std::rc::Rc;
 use marks::{Noting, WaitingWrite};
 
 mod blank;
+mod growing;
 mod leaving;
 mod logged;
 mod marks;
+mod places;
 mod sums;
 mod told;
 
@@ -100,13 +102,20 @@ pub struct Members {
     notes_known: Vec<u32>,
     /// The log of its write buffer.
     log: Option<WriteLog>,
+    /// A disk by which it is to grow, as soon as nothing is repaired; whether its disks are to be told how far it has grown; and whether
+    /// they have been, of which the core is to hear.
+    joining: Option<Successor>,
+    telling: bool,
+    told: bool,
 }
 
 impl Members {
-    /// The disks of an array, in its order: as many as the geometry has, none smaller than it needs.
+    /// The disks of an array, in its order: as many as the geometry has, none smaller than it needs; and where it may grow, behind them what
+    /// stands for the disk by which it may.
     #[must_use]
     pub fn new(geometry: Geometry, units: Vec<Box<dyn LiveDevice>>) -> Members {
-        debug_assert_eq!(usize::from(geometry.disks()), units.len());
+        debug_assert!(usize::from(geometry.disks()) <= units.len());
+        let places = units.len() as u32;
         let mut next = 0;
         let mut member = |unit: Box<dyn LiveDevice>| {
             let (first, depth) = (next, u32::from(unit.caps().depth));
@@ -130,7 +139,7 @@ impl Members {
             successors: Vec::new(),
             changes: VecDeque::new(),
             spares: VecDeque::new(),
-            unknown: next + u32::from(geometry.disks()) + LOG_NUMBERS,
+            unknown: next + places + LOG_NUMBERS,
             held: Vec::new(),
             untold: VecDeque::new(),
             known: VecDeque::new(),
@@ -139,15 +148,20 @@ impl Members {
             noting: None,
             waiting: VecDeque::new(),
             unmarked: Vec::new(),
-            notes_known: (next..).take(geometry.disks().into()).collect(),
+            notes_known: (next..next + places).collect(),
             log: None,
+            joining: None,
+            telling: false,
+            told: false,
         }
     }
 
     /// The same, which repairs at this pace, and opens disks so.
     #[must_use]
     pub(crate) fn repairing(self, [rebuild, scrub]: [RepairPace; 2], opener: Option<MemberOpener>) -> Members {
-        Members { upkeep: Upkeep::new(self.geometry, rebuild, scrub), opener, ..self }
+        let mut upkeep = Upkeep::new(self.geometry, rebuild, scrub);
+        upkeep.set_growth(&self.geometry);
+        Members { upkeep, opener, ..self }
     }
 
     /// The same, whose disks know of what becomes of it.
@@ -194,55 +208,6 @@ impl Members {
         let foretold = self.foretold.iter().copied();
         let lacking: Vec<DiskId> = self.lacking().into_iter().chain(filling).chain(foretold).chain([disk]).collect();
         self.is_whole_without(&lacking)
-    }
-
-    /// Opens a disk that is to take the place of this one, or of any; what is wrong with it.
-    fn open(&self, disk: DiskId, path: &Path, former: Former) -> Result<Successor, String> {
-        let shown = path.display().to_string();
-        let opener = self.opener.as_ref().filter(|_| self.notes.is_some());
-        let opener =
-            opener.ok_or("the disks of the array hold nothing when the service ends: there is nothing to replace")?;
-        let mut unit = opener(disk, path)?;
-        array::refuse(&mut *unit, &self.geometry, former).map_err(|what| format!("{shown} {what}"))?;
-        let (has, needs) = (u32::from(unit.caps().depth), self.members[usize::from(disk.0)].depth);
-        if has < needs {
-            return Err(format!("{shown} takes {has} commands at once, and {needs} are needed"));
-        }
-        let name = array::draw_name().map_err(|error| error.to_string())?;
-        Ok(Successor { unit, name: u64::from_le_bytes(name), path: shown })
-    }
-
-    /// Another disk is to take the place of one.
-    fn replace(&mut self, disk: DiskId, path: &Path, former: Former) -> Result<(), String> {
-        let disks = self.members.len();
-        if usize::from(disk.0) >= disks {
-            return Err(format!("there is no disk {}; name one from 0 to {}", disk.0, disks - 1));
-        }
-        if self.successors.iter().any(|(other, _)| *other == disk) {
-            return Err(format!("disk {} is being replaced already", disk.0));
-        }
-        if !self.can_spare(disk) {
-            return Err(format!("without disk {} some blocks are lost; see to the others first", disk.0));
-        }
-        let successor = self.open(disk, path, former)?;
-        self.offer(disk, successor);
-        Ok(())
-    }
-
-    fn offer_spare(&mut self, disk: DiskId) {
-        let replaced = self.successors.iter().any(|(other, _)| *other == disk);
-        if !replaced
-            && self.can_spare(disk)
-            && let Some(spare) = self.spares.pop_front()
-        {
-            eprintln!("spare {} takes the place of disk {}", spare.path, disk.0);
-            self.offer(disk, spare);
-        }
-    }
-
-    fn offer(&mut self, disk: DiskId, successor: Successor) {
-        self.successors.push((disk, successor));
-        self.changes.push_back(disk);
     }
 
     /// What was filled of a disk, and flushed, is all: it counts like the others.
@@ -319,14 +284,15 @@ impl Kernel for Shifted<'_> {
 
 impl LiveDevice for Members {
     fn caps(&self) -> Caps {
-        let depth = self.members.iter().map(|member| member.depth).sum::<u32>();
+        let disks = self.members.iter().take(self.geometry.disks().into());
+        let depth = disks.map(|member| member.depth).sum::<u32>();
         Caps { blocks: self.geometry.blocks(), depth: depth.try_into().unwrap_or(u16::MAX), seek: false }
     }
 
     fn members(&self) -> Vec<Caps> {
         // A last block that is not whole is of no use to an array.
         let blocks = |member: &Member| member.unit.bytes() / BLOCK_BYTES;
-        let least = self.members.iter().map(blocks).min().unwrap_or(0);
+        let least = self.members.iter().take(self.geometry.disks().into()).map(blocks).min().unwrap_or(0);
         let (first, end) = self.geometry.rows_on_disk();
         let margin = if self.notes.is_some() { BEHIND } else { 0 };
         // Where all have more than the array was made of, that is not its either.
@@ -426,7 +392,9 @@ impl LiveDevice for Members {
     }
 
     fn order(&mut self, order: &ArrayOrder) -> Result<(), String> {
-        if self.geometry.level().redundancy() == 0 && !matches!(order, ArrayOrder::Tell | ArrayOrder::Fail(_)) {
+        let repairs = matches!(order, ArrayOrder::Replace(..) | ArrayOrder::Add(..) | ArrayOrder::Scrub(_))
+            || matches!(order, ArrayOrder::Pace(_)) && !self.geometry.is_growing();
+        if self.geometry.level().redundancy() == 0 && repairs {
             return Err("the array has each block once: nothing can be repaired".into());
         }
         match order {
@@ -445,6 +413,7 @@ impl LiveDevice for Members {
                 }
                 Ok(())
             }
+            ArrayOrder::Grow(path, former) => self.grow(path, *former),
             ArrayOrder::Scrub(ScrubOrder::Start) => match self.lacking().first() {
                 Some(disk) => Err(format!("disk {} is lacking; replace it first", disk.0)),
                 None => self.upkeep.begin_scrub(&self.blank_rows()),
@@ -455,6 +424,18 @@ impl LiveDevice for Members {
                 Ok(())
             }
         }
+    }
+
+    fn geometry(&self) -> Option<Geometry> {
+        Some(self.geometry)
+    }
+
+    fn join(&mut self) -> Option<DiskId> {
+        self.join_now()
+    }
+
+    fn note_grown(&mut self, now: Time, grown: Grown, kernel: &mut dyn Kernel) -> io::Result<()> {
+        self.tell_grown(now, grown, kernel)
     }
 
     fn next_change(&mut self) -> Option<DiskId> {
@@ -488,9 +469,10 @@ impl LiveDevice for Members {
     }
 
     fn errand_due(&self, clients: Clients) -> Option<Time> {
-        match self.may_empty(clients) || !self.changes.is_empty() {
+        match self.may_empty(clients) || !self.changes.is_empty() || self.may_join() {
             true => Some(clients.silent_from),
-            false => self.upkeep.due(clients),
+            false if self.upkeep.is_moving() => None,
+            false => [self.upkeep.due(clients), self.move_due(clients)].into_iter().flatten().min(),
         }
     }
 
@@ -498,11 +480,15 @@ impl LiveDevice for Members {
         if self.may_empty(clients) {
             self.empty_discarded();
         }
-        self.upkeep.take(now, clients)
+        if self.upkeep.is_moving() {
+            return None;
+        }
+        self.upkeep.take(now, clients).or_else(|| self.take_move(now, clients))
     }
 
     fn next_health(&mut self) -> Option<(DiskId, Health)> {
         let known = self.known.pop_front().map(|disk| (disk, Health::Known));
+        let known = known.or_else(|| self.take_told().map(|disk| (disk, Health::Told)));
         known.or_else(|| self.take_untold().map(|(disk, at)| (disk, Health::Holds(at))))
     }
 
@@ -580,8 +566,8 @@ impl LiveDevice for Members {
         change: FaultChange,
         kernel: &mut dyn Kernel,
     ) -> Result<(), String> {
-        let disks = self.members.len();
-        let member = self.members.get_mut(usize::from(disk.0));
+        let disks = usize::from(self.geometry.disks());
+        let member = self.members[..disks].get_mut(usize::from(disk.0));
         let member = member.ok_or_else(|| format!("there is no disk {}; name one from 0 to {}", disk.0, disks - 1))?;
         let mut kernel = Shifted { kernel, first: member.known };
         member.unit.fault(now, FaultReach::All(0, u64::MAX), change, &mut kernel)

@@ -22,6 +22,7 @@ use crate::kernel::Kernel;
 use crate::memory::Slice;
 use block::{BLOCK_BYTES, Caps, Command, DiskId, Ending, Extent, Outcome, Span, Tag, Time};
 use drive::Parts;
+use sched::array::{Geometry, Grown};
 use sched::{Action, Health, Mend};
 use std::io;
 
@@ -221,6 +222,24 @@ pub trait LiveDevice {
     /// Why it cannot be done.
     fn order(&mut self, _: &ArrayOrder) -> Result<(), String> {
         Err("the service has no array".into())
+    }
+
+    /// Where the blocks of an array lie, where it is one.
+    fn geometry(&self) -> Option<Geometry> {
+        None
+    }
+
+    /// A further disk is there from now on, by which an array grows: which.
+    fn join(&mut self) -> Option<DiskId> {
+        None
+    }
+
+    /// The array has grown so far, which its disks are to know.
+    ///
+    /// # Errors
+    /// When the kernel takes no more.
+    fn note_grown(&mut self, _: Time, _: Grown, _: &mut dyn Kernel) -> io::Result<()> {
+        Ok(())
     }
 
     /// A disk whose place another is to take, as soon as nothing is in flight on it.

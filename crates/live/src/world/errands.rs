@@ -8,6 +8,7 @@ use crate::kernel::Kernel;
 use block::errno::EIO;
 use block::{Discarded, DiskId, Ending, Op, Outcome, Place, Request, RequestId, Tag, Time};
 use load::requests;
+use sched::array::Grown;
 use sched::{Action, Health, Input, Likeness};
 
 /// What of the requests outstanding is the array's own.
@@ -91,6 +92,9 @@ impl<S: RequestSource, K: Kernel> LiveWorld<S, K> {
             self.abandon(now, disk);
             self.news.push_back(Input::Disk(disk, Health::Replaced));
             return self.next_news();
+        }
+        if let Some(disk) = self.unit.join() {
+            return Some(Input::Disk(disk, Health::Joins));
         }
         if let Some((disk, health)) = self.unit.next_health() {
             return Some(Input::Disk(disk, health));
@@ -180,6 +184,17 @@ impl<S: RequestSource, K: Kernel> LiveWorld<S, K> {
         if let Err(error) = self.unit.go_on(now, &mut self.kernel) {
             self.failed.get_or_insert(error);
         }
+    }
+
+    /// An array has grown so far, and its disks are to know.
+    pub(super) fn note_grown(&mut self, now: Time, grown: Grown) {
+        if let Err(error) = self.unit.note_grown(now, grown, &mut self.kernel) {
+            self.failed.get_or_insert(error);
+        }
+        if !self.unit.geometry().is_some_and(|geometry| geometry.is_growing()) {
+            self.source.resize(self.unit.bytes());
+        }
+        self.hear_refusals();
     }
 
     /// A record of the array's journal is about to be written, or is done with.

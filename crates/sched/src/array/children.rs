@@ -170,6 +170,7 @@ impl<P: Predictor> Array<P> {
                 Action::Xor { .. } | Action::Compare { .. } => debug_assert!(false, "one disk has no parity"),
                 Action::GiveUp(_)
                 | Action::Complete(_)
+                | Action::Grown(..)
                 | Action::Mend(..)
                 | Action::Record { .. }
                 | Action::Forget(_)
@@ -205,12 +206,12 @@ impl<P: Predictor> Array<P> {
 
     /// The frame of an update: beyond those of the disks, every other one.
     pub(super) fn update_frame(&self, update: u32) -> FrameId {
-        FrameId(u32::from(self.geometry.disks()) * FRAMES + 2 * update)
+        FrameId(self.disks.len() as u32 * FRAMES + 2 * update)
     }
 
     /// A frame of the write buffer: the others.
     pub(super) fn buffer_frame(&self, slot: u32) -> FrameId {
-        FrameId(u32::from(self.geometry.disks()) * FRAMES + 2 * slot + 1)
+        FrameId(self.disks.len() as u32 * FRAMES + 2 * slot + 1)
     }
 
     fn begin_child(&mut self, child: RequestId, out: &mut Vec<Action>) {

@@ -3,6 +3,12 @@
 //! A *row* is one stripe unit of every disk; a *column* of a row, one of its units of data. Parity is left-symmetric: in row
 //! r of N disks on disk N − 1 − (r mod N), a second one on the disk after it, with the columns on the disks after these, as
 //! Linux' md has it. Columns, then parities, are the *slots* of a row.
+//!
+//! An array that *grows* is two layouts joined at a row: those before it lie on all disks, those from it on on as many as there were.
+//! A row of a disk is of one of the two, so whoever has a row knows how many columns it has. A block of the array lies in the wider
+//! layout where that has come to hold it; between what both hold there are rows of the former one of which nobody needs anything.
+
+mod growing;
 
 use block::{DiskId, Extent, Lbn};
 
@@ -58,6 +64,9 @@ pub struct Geometry {
     rows: u64,
     /// Blocks of a disk before its first row.
     first: u64,
+    /// Disks that rows lie on from `moved` on: where it does not grow, all.
+    former: u16,
+    moved: u64,
 }
 
 /// A part of an extent that lies in one unit.
@@ -111,7 +120,7 @@ impl Geometry {
             let what = format!("a stripe unit of {unit} blocks on disks of {each}");
             return fault(what, "give a stripe no larger than a disk");
         }
-        Ok(Geometry { level, disks, unit, rows, first: 0 })
+        Ok(Geometry { level, disks, unit, rows, first: 0, former: disks, moved: 0 })
     }
 
     /// The same of disks of which so many blocks before its data, and behind, are not the array's to fill.
@@ -171,46 +180,64 @@ impl Geometry {
         self.parities() > 0
     }
 
-    /// Units of data in a row.
+    /// Units of data in a row; where it grows, in one that has moved.
     #[must_use]
     pub fn columns(&self) -> u16 {
+        self.columns_on(self.disks)
+    }
+
+    /// Units of data in a row on so many disks.
+    fn columns_on(&self, disks: u16) -> u16 {
         match self.level {
-            Level::Striped => self.disks,
-            Level::Mirrored { copies } => self.disks / copies,
-            Level::Parity | Level::DoubleParity => self.disks - self.parities(),
+            Level::Striped => disks,
+            Level::Mirrored { copies } => disks / copies,
+            Level::Parity | Level::DoubleParity => disks - self.parities(),
         }
     }
 
-    /// Its capacity in blocks.
+    /// The disks that a row lies on.
+    #[must_use]
+    pub fn disks_of(&self, row: u64) -> u16 {
+        if row < self.moved { self.disks } else { self.former }
+    }
+
+    /// Units of data in this row.
+    #[must_use]
+    pub fn columns_of(&self, row: u64) -> u16 {
+        self.columns_on(self.disks_of(row))
+    }
+
+    /// Its capacity in blocks: until it has grown, what it was.
     #[must_use]
     pub fn blocks(&self) -> u64 {
-        self.rows * u64::from(self.columns()) * u64::from(self.unit)
+        self.rows * u64::from(self.columns_on(self.former)) * u64::from(self.unit)
     }
 
     /// The disk with a copy of a column.
     #[must_use]
     pub fn disk(&self, row: u64, column: u16, copy: u16) -> DiskId {
         DiskId(match self.level {
-            Level::Striped | Level::Mirrored { .. } => column + copy * self.columns(),
-            Level::Parity | Level::DoubleParity => (self.parity(row).0 + self.parities() + column) % self.disks,
+            Level::Striped | Level::Mirrored { .. } => column + copy * self.columns_of(row),
+            Level::Parity | Level::DoubleParity => (self.parity(row).0 + self.parities() + column) % self.disks_of(row),
         })
     }
 
     /// With parity, the disk with a slot of a row.
     #[must_use]
     pub fn disk_of_slot(&self, row: u64, slot: u16) -> DiskId {
-        match slot.checked_sub(self.columns()) {
-            Some(parity) => DiskId((self.parity(row).0 + parity) % self.disks),
+        match slot.checked_sub(self.columns_of(row)) {
+            Some(parity) => DiskId((self.parity(row).0 + parity) % self.disks_of(row)),
             None => self.disk(row, slot, 0),
         }
     }
 
-    /// With parity, the slot of a row that lies on a disk.
+    /// With parity, the slot of a row that lies on a disk, which is one of the row's.
     #[must_use]
     pub fn slot(&self, row: u64, disk: DiskId) -> u16 {
         // Columns come after the parities, which are the last slots.
-        let after = (disk.0 + self.disks - self.parity(row).0) % self.disks;
-        (after + self.columns()) % self.disks
+        let disks = self.disks_of(row);
+        let after = (disk.0 + disks - self.parity(row).0) % disks;
+        (after + self.columns_of(row)) % disks
     }
 
     /// The disks with the copies of a column; with parity, the one that it is on.
@@ -242,15 +269,18 @@ impl Geometry {
     /// The disk with the parity of a row, the first of two.
     #[must_use]
     pub fn parity(&self, row: u64) -> DiskId {
-        DiskId(self.disks - 1 - (row % u64::from(self.disks)) as u16)
+        let disks = self.disks_of(row);
+        DiskId(disks - 1 - (row % u64::from(disks)) as u16)
     }
 
-    /// The column of a row that lies on a disk; with parity on it, none.
+    /// The column of a row that lies on a disk; with parity on it, or nothing of the row, none.
     #[must_use]
     pub fn column(&self, row: u64, disk: DiskId) -> Option<u16> {
+        let (disks, columns) = (self.disks_of(row), self.columns_of(row));
         match self.level {
-            Level::Striped | Level::Mirrored { .. } => Some(disk.0 % self.columns()),
-            Level::Parity | Level::DoubleParity => Some(self.slot(row, disk)).filter(|slot| *slot < self.columns()),
+            _ if disk.0 >= disks => None,
+            Level::Striped | Level::Mirrored { .. } => Some(disk.0 % columns),
+            Level::Parity | Level::DoubleParity => Some(self.slot(row, disk)).filter(|slot| *slot < columns),
         }
     }
 
@@ -276,13 +306,14 @@ impl Geometry {
     /// The array's block there.
     #[must_use]
     pub fn block(&self, row: u64, column: u16, within: u32) -> Lbn {
-        let stripe = row * u64::from(self.columns()) + u64::from(column);
+        let stripe = row * u64::from(self.columns_of(row)) + u64::from(column);
         Lbn(stripe * u64::from(self.unit) + u64::from(within))
     }
 
     /// The parts of an extent, in its order.
     pub fn pieces(&self, at: Extent) -> impl Iterator<Item = Piece> + use<> {
-        let (unit, columns) = (u64::from(self.unit), u64::from(self.columns()));
+        let (unit, border) = (u64::from(self.unit), self.border());
+        let [columns, former] = [self.disks, self.former].map(|disks| u64::from(self.columns_on(disks)));
         let mut into = 0;
         std::iter::from_fn(move || {
             let left = at.blocks - into;
@@ -291,6 +322,7 @@ impl Geometry {
             }
             let block = at.start.0 + u64::from(into);
             let (stripe, within) = (block / unit, block % unit);
+            let columns = if block < border { columns } else { former };
             let blocks = u64::from(left).min(unit - within) as u32;
             let piece =
                 Piece { row: stripe / columns, column: (stripe % columns) as u16, within: within as u32, blocks, into };

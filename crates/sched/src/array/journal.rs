@@ -153,12 +153,12 @@ impl<P: Predictor> Array<P> {
             return 0;
         }
         let unsure = |column: &u16| journal.is_unsure(self.geometry.disk_of_slot(row, *column));
-        each(self.code().columns()).filter(unsure).map(bit).sum()
+        each(self.code(row).columns()).filter(unsure).map(bit).sum()
     }
 
     /// Whether a disk is good for records.
     fn takes_records(&self, journal: &StripeJournal, disk: DiskId) -> bool {
-        self.standings.is_sound(disk) && !journal.is_unsure(disk)
+        disk.0 < self.geometry.disks() && self.standings.is_sound(disk) && !journal.is_unsure(disk)
     }
 
     /// Whether a write of a row may begin to read what it needs: with a place for its record, where it needs one. One that is wider than
@@ -202,7 +202,7 @@ impl<P: Predictor> Array<P> {
 
     /// The disk that a place for a record is on, and where.
     fn record_at(&self, journal: &StripeJournal, place: u8) -> (DiskId, u64) {
-        let disks = u32::from(self.geometry.disks());
+        let disks = self.disks.len() as u32;
         let number = u32::from(place) / disks;
         let disk = DiskId((u32::from(place) % disks) as u16);
         (disk, journal.area.first + u64::from(number * journal.area.record_blocks()))
@@ -276,7 +276,7 @@ impl<P: Predictor> Array<P> {
 
     /// Where an update has its record: behind all else.
     pub(super) fn record_place(&self, id: u32, it: &Update, blocks: u32) -> Place {
-        let beyond = self.geometry.columns() + 2 * self.geometry.parities();
+        let beyond = self.geometry.columns_of(it.row) + 2 * self.geometry.parities();
         super::children::offset(self.slot_place(id, it.blocks, beyond), blocks)
     }
 
@@ -322,7 +322,7 @@ impl<P: Predictor> Array<P> {
         loop {
             if self.journal.as_ref().is_some_and(|journal| journal.holds_back() || !journal.untold.is_empty()) {
                 let is_written = |it: &Update| it.stage == UpdateStage::Writing && matches!(it.aim, Aim::Write(_));
-                let under_way = self.updates.iter().any(|(_, it)| is_written(it));
+                let under_way = self.overwrites_first() || self.updates.iter().any(|(_, it)| is_written(it));
                 let Some(journal) = &mut self.journal else { return };
                 let told = out.split_off(from);
                 let (ends, rest): (Vec<Action>, Vec<Action>) = told.into_iter().partition(is_told);

@@ -18,6 +18,7 @@ mod claims;
 mod code;
 pub mod field;
 mod geometry;
+mod growth;
 mod journal;
 mod logged;
 mod migration;
@@ -25,9 +26,11 @@ mod parity;
 mod parts;
 mod placement;
 mod repair;
+mod rows;
 mod standing;
 
 pub use geometry::{Geometry, Level, MOST_DISKS, MOST_WITH_PARITY, Piece};
+pub use growth::Grown;
 pub use journal::{JournalArea, MOST_RECORDS, RECORDS_OF_DISK};
 pub use logged::{LOG_PAGE, logged_blocks};
 pub use migration::Migration;
@@ -48,6 +51,7 @@ use block::errno::{ECANCELED, EINVAL, EIO, EOPNOTSUPP};
 use block::{Change, Discarded, DiskId, Ending, Extent, Op, Place, Request, RequestId, Span, Time};
 use buffer::{Buffer, NOBODY};
 use children::{ChildRequest, Owner, Post, offset};
+use growth::Mover;
 use journal::StripeJournal;
 use parity::Update;
 use parts::TaskParts;
@@ -134,6 +138,8 @@ pub struct Array<P: Predictor> {
     updates: Slab<Update>,
     buffer: Option<Buffer>,
     journal: Option<Box<StripeJournal>>,
+    /// Rows that are being moved, where it grows.
+    mover: Option<Mover>,
     /// What remains of each task, where something goes by what children are worth.
     parts: Option<TaskParts>,
     posts: VecDeque<Post>,
@@ -150,16 +156,21 @@ pub struct Array<P: Predictor> {
 
 impl<P: Predictor> Array<P> {
     /// An array of these disks, in their order, that keeps at most `limit` requests. The caller guarantees that there are as
-    /// many as the geometry has, none smaller than it needs, and that they bound nothing themselves.
+    /// many as the geometry has, or as it will have when it has grown, none smaller than it needs, and that they bound nothing themselves.
     #[must_use]
     pub fn new(geometry: Geometry, plan: ArrayPlan, rules: Rules, limit: u32, disks: Vec<Core<P>>) -> Array<P> {
-        debug_assert_eq!(usize::from(geometry.disks()), disks.len());
+        debug_assert!(usize::from(geometry.disks()) <= disks.len());
         Array {
             geometry,
             plan,
             rules,
             standings: Standings::new(geometry.disks(), geometry.rows_on_disk()),
             loads: vec![Span::ZERO; disks.len()],
+            journal: plan
+                .journal
+                .filter(|_| geometry.has_parity())
+                .map(|area| StripeJournal::new_boxed(area, disks.len() as u16)),
+            mover: None,
             positioning: disks.first().map_or(Span::ZERO, placement::positioning),
             wakes: vec![Time::NEVER; disks.len()],
             wake: Time::NEVER,
@@ -176,10 +187,6 @@ impl<P: Predictor> Array<P> {
             born: 0,
             updates: Slab::default(),
             buffer: (plan.buffer > 0).then(|| Buffer::new(&plan, limit)),
-            journal: plan
-                .journal
-                .filter(|_| geometry.has_parity())
-                .map(|area| StripeJournal::new_boxed(area, geometry.disks())),
             posts: VecDeque::new(),
             later: BinaryHeap::new(),
             moved: 0,
@@ -197,7 +204,11 @@ impl<P: Predictor> Array<P> {
 
     fn submit(&mut self, now: Time, request: &Request, out: &mut Vec<Action>) {
         debug_assert!(self.room() > 0, "a request was submitted without room");
-        let sane = request.op == Op::Flush || (request.at.blocks > 0 && request.at.end().0 <= self.geometry.blocks());
+        let blocks = match request.op {
+            Op::Repair | Op::Move => self.geometry.widest().blocks(),
+            _ => self.geometry.blocks(),
+        };
+        let sane = request.op == Op::Flush || (request.at.blocks > 0 && request.at.end().0 <= blocks);
         let ending = match request.op {
             _ if !sane => Some(Ending::Failed(EINVAL)),
             op if self.buffer.as_ref().is_some_and(|buffer| buffer.refuses(op, request.at)) => {
@@ -228,7 +239,8 @@ impl<P: Predictor> Array<P> {
             return self.flush(id, &job, out);
         }
         self.overlap.add(id, &job, &self.tasks);
-        if job.op != Op::Read {
+        // Where it grows, rows are those of when it is served.
+        if job.op != Op::Read && !self.geometry.is_growing() {
             self.by_rows(id);
         }
         if self.buffer.is_some() {
@@ -248,12 +260,17 @@ impl<P: Predictor> Array<P> {
         if self.overlap.hold(id, &job, &mut self.tasks) {
             return self.say_wait(id, Wait::Overlap, out);
         }
-        if !job.spot.by_rows && self.misses(&job) {
+        let changes = self.geometry.has_parity() && !matches!(job.op, Op::Read | Op::Move);
+        if !job.spot.by_rows && (changes || self.misses(&job)) {
             self.by_rows(id);
         }
         let Some(job) = self.tasks.get(id).copied() else { return };
-        if job.spot.by_rows && self.rows.hold_for_served(id, &self.of_rows(&job), &mut self.tasks) {
-            return self.say_wait(id, Wait::Overlap, out);
+        if job.spot.by_rows {
+            for rows in self.of_rows(&job) {
+                if self.rows.hold_for_served(id, &rows, &mut self.tasks) {
+                    return self.say_wait(id, Wait::Overlap, out);
+                }
+            }
         }
         self.start(id, &job, out);
     }
@@ -267,33 +284,6 @@ impl<P: Predictor> Array<P> {
         }
     }
 
-    /// With parity, from now on a task keeps its order with others of its rows: who writes a column changes what another is
-    /// read by when it is missing.
-    fn by_rows(&mut self, id: JobId) {
-        if !self.geometry.has_parity() {
-            return;
-        }
-        let Some(job) = self.tasks.get_mut(id).filter(|job| !job.spot.by_rows) else { return };
-        job.spot.by_rows = true;
-        let job = *job;
-        let rows = self.of_rows(&job);
-        self.rows.add(id, &rows, &self.tasks);
-    }
-
-    /// A task, with its rows in place of its blocks.
-    fn of_rows(&self, job: &Job<Task>) -> Job<Task> {
-        Job { at: self.geometry.guarded_extent(job.at), ..*job }
-    }
-
-    /// Whether a disk with parity beside it does not hold what a task reads.
-    fn misses(&self, job: &Job<Task>) -> bool {
-        let there = |piece: &Piece| {
-            let at = self.geometry.on_disk(piece.row, piece.within, piece.blocks);
-            self.standings.holds(self.geometry.disk(piece.row, piece.column, 0), at)
-        };
-        self.geometry.has_parity() && job.op == Op::Read && !self.geometry.pieces(job.at).all(|piece| there(&piece))
-    }
-
     /// Says what a task needs of the disks.
     fn start(&mut self, id: JobId, job: &Job<Task>, out: &mut Vec<Action>) {
         if let Some(job) = self.tasks.get_mut(id) {
@@ -303,6 +293,8 @@ impl<P: Predictor> Array<P> {
         self.say_wait(id, Wait::Queue, out);
         let geometry = self.geometry;
         match job.op {
+            op if op != Op::Flush && self.is_stuck(job.at) => self.trouble(id, Ending::Failed(EIO)),
+            Op::Move => self.start_move(id, job, out),
             Op::Flush => {
                 for disk in (0..geometry.disks()).map(DiskId) {
                     if self.standings.works(disk) {
@@ -312,7 +304,7 @@ impl<P: Predictor> Array<P> {
             }
             Op::Discard(_) => debug_assert!(false, "an array discards nothing"),
             Op::Repair => {
-                for piece in geometry.pieces(job.at) {
+                for piece in geometry.widest().pieces(job.at) {
                     self.repair(id, &piece, out);
                 }
             }
@@ -429,6 +421,10 @@ impl<P: Predictor> Array<P> {
             self.by_rows(id);
             return self.start_or_hold(id, out);
         }
+        if job.op == Op::Move && self.move_on(id, out) {
+            return;
+        }
+        let Some(job) = self.tasks.get_mut(id) else { return };
         let ending = job.spot.trouble.take().unwrap_or(Ending::Finished);
         // Of what no disk holds any more nothing was flushed.
         let lost = job.op == Op::Flush && !self.geometry.is_whole_without(|disk| !self.standings.is_sound(disk));
@@ -447,9 +443,7 @@ impl<P: Predictor> Array<P> {
         if job.op != Op::Flush {
             self.overlap.remove(&job);
         }
-        if job.spot.by_rows {
-            self.rows.remove(&self.of_rows(&job));
-        }
+        self.leave_rows(id);
         self.tasks.free(id);
         self.lost += u64::from(ending == Ending::Failed(EIO));
         self.note_unflushed(job.op, ending);
@@ -510,7 +504,7 @@ impl<P: Predictor> Scheduler for Array<P> {
             Input::Disk(disk, Health::Failed) => self.fail(disk, out),
             // Each disk shares out its own arm.
             Input::Claim(..) => {
-                (0..self.geometry.disks()).map(DiskId).for_each(|disk| self.tell(now, disk, input, out));
+                (0..self.disks.len() as u16).map(DiskId).for_each(|disk| self.tell(now, disk, input, out));
             }
             Input::Log(news) => self.hear_log(news, out),
             Input::Compared(number, slot, how) => self.note_compared(number, slot, how, out),
@@ -525,6 +519,8 @@ impl<P: Predictor> Scheduler for Array<P> {
             }
             Input::Disk(disk, Health::Known) => self.note_known(disk),
             Input::Disk(disk, Health::Holds(at)) => self.note_held(disk, at, out),
+            Input::Disk(_, Health::Joins) => self.join(),
+            Input::Disk(_, Health::Told) => self.note_told(out),
             Input::Wake => {
                 while let Some(Reverse((_, child))) = self.later.peek().copied().filter(|Reverse((at, _))| *at <= now) {
                     self.later.pop();

@@ -24,7 +24,8 @@ impl<P: Predictor> Array<P> {
         } else if !self.standings.all_sound() {
             // It ends at once, but not well where the first column's repair does not.
             let at = self.geometry.on_disk(piece.row, piece.within, piece.blocks);
-            let missing = (0..self.geometry.disks()).filter(|disk| !self.standings.holds(DiskId(*disk), at)).count();
+            let disks = self.geometry.disks_of(piece.row);
+            let missing = (0..disks).filter(|disk| !self.standings.holds(DiskId(*disk), at)).count();
             if missing > usize::from(self.geometry.level().redundancy()) {
                 self.trouble(id, Ending::Failed(EIO));
             }
@@ -34,7 +35,7 @@ impl<P: Predictor> Array<P> {
     /// The disks with what tells what a column of a row holds, itself among them: its copies, or all of the row.
     fn alike(&self, row: u64, column: u16) -> Vec<DiskId> {
         match self.geometry.has_parity() {
-            true => (0..self.geometry.disks()).map(DiskId).collect(),
+            true => (0..self.geometry.disks_of(row)).map(DiskId).collect(),
             false => self.geometry.copies_of(row, column).collect(),
         }
     }
@@ -54,6 +55,7 @@ impl<P: Predictor> Array<P> {
         }
         if missing == 0 && !self.standings.all_sound() {
             // First what is missing elsewhere; what is not is looked through when nothing is.
+            self.pass_over(it, out);
             return self.close(id, out);
         }
         let there = disks.into_iter().filter(|disk| !self.lacks(it, *disk));
@@ -86,7 +88,7 @@ impl<P: Predictor> Array<P> {
         if let Some(update) = self.updates.get_mut(id) {
             update.replacements = self.standings.replacements();
         }
-        let (code, at) = (self.code(), self.geometry.on_disk(it.row, it.within, it.blocks));
+        let (code, at) = (self.code(it.row), self.geometry.on_disk(it.row, it.within, it.blocks));
         for disk in to {
             let slot = if self.geometry.has_parity() { self.geometry.slot(it.row, disk) } else { 0 };
             let place = self.slot_place(id, it.blocks, slot);
@@ -107,7 +109,7 @@ impl<P: Predictor> Array<P> {
     /// All of a row is there: each copy is compared with the first, and each parity with what it should be, which is summed behind
     /// all that was read.
     fn compare(&mut self, id: u32, it: &Update, out: &mut Vec<Action>) {
-        let (code, blocks) = (self.code(), it.blocks);
+        let (code, blocks) = (self.code(it.row), it.blocks);
         let place = |array: &Array<P>, slot| array.slot_place(id, blocks, slot);
         let slots = match self.geometry.has_parity() {
             true => code.columns..code.columns + code.parities,
@@ -162,11 +164,23 @@ impl<P: Predictor> Array<P> {
         let (first, last) = (row_of(at.start.0), row_of(at.end().0.saturating_sub(1)));
         let meets = |at: Extent| at.start.0 / row_blocks <= last && at.end().0 > first * row_blocks;
         let is_written = |op: Op| !matches!(op, Op::Read | Op::Flush);
+        // Where it grows, any may: its blocks are no measure of its rows.
+        let meets = |at| self.geometry.is_growing() || meets(at);
         let under_way = self.tasks.iter().any(|(_, task)| is_written(task.op) && meets(task.at));
         if under_way {
             out.push(Action::Mend(disk, at, Mend::Doubtful));
         } else if self.standings.note_filled(disk, at) {
             out.push(Action::Complete(disk));
+        }
+    }
+
+    /// Where it grows, a disk on which a row does not lie yet has all that it should of it.
+    fn pass_over(&mut self, it: &Update, out: &mut Vec<Action>) {
+        let at = self.geometry.on_disk(it.row, it.within, it.blocks);
+        for disk in (self.geometry.disks_of(it.row)..self.geometry.disks()).map(DiskId) {
+            if self.standings.note_filled(disk, at) {
+                out.push(Action::Complete(disk));
+            }
         }
     }
 
@@ -181,6 +195,7 @@ impl<P: Predictor> Array<P> {
                 out.push(Action::Complete(disk));
             }
         }
+        self.pass_over(it, out);
         self.close(id, out);
     }
 }

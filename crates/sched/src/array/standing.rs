@@ -32,6 +32,12 @@ impl Standings {
         Standings { disks: vec![Standing::Sound; disks.into()], generations: vec![0; disks.into()], used }
     }
 
+    /// A further disk is there, and holds all that it should.
+    pub(super) fn join(&mut self) {
+        self.disks.push(Standing::Sound);
+        self.generations.push(0);
+    }
+
     /// Whether a disk takes commands.
     pub(super) fn works(&self, disk: DiskId) -> bool {
         self.disks[usize::from(disk.0)] != Standing::Failed

@@ -128,7 +128,7 @@ const FUA_WRITES: usize = 2;
 
 fn kind(op: Op) -> usize {
     match op {
-        Op::Write { fua: false } | Op::Discard(_) => WRITES,
+        Op::Write { fua: false } | Op::Discard(_) | Op::Move => WRITES,
         Op::Write { fua: true } => FUA_WRITES,
         Op::Read | Op::Flush | Op::Repair => READS,
     }

@@ -100,7 +100,7 @@ struct Kyber {
 fn domain_of(op: Op) -> usize {
     match op {
         Op::Read | Op::Repair => 0,
-        Op::Write { .. } | Op::Flush => 1,
+        Op::Write { .. } | Op::Flush | Op::Move => 1,
         Op::Discard(_) => 2,
     }
 }

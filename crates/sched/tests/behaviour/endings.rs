@@ -180,6 +180,7 @@ impl Chaos {
         let verb = match job.request.op {
             Op::Read | Op::Repair => Verb::Read,
             Op::Write { fua } => Verb::Write { fua },
+            Op::Move => Verb::Write { fua: false },
             Op::Discard(what) => Verb::Discard(what),
             Op::Flush => Verb::Flush,
         };
@@ -249,6 +250,7 @@ impl World for Chaos {
             | Action::Xor { .. }
             | Action::GiveUp(_)
             | Action::Complete(_)
+            | Action::Grown(..)
             | Action::Compare { .. }
             | Action::Mend(..)
             | Action::Record { .. }

@@ -56,7 +56,11 @@ impl Told {
                         given_up.push(disk);
                         None
                     }
-                    Action::Finish(..) | Action::Complete(_) | Action::Compare { .. } | Action::Mend(..) => {
+                    Action::Finish(..)
+                    | Action::Complete(_)
+                    | Action::Grown(..)
+                    | Action::Compare { .. }
+                    | Action::Mend(..) => {
                         told.push(action);
                         None
                     }

@@ -109,7 +109,7 @@ impl World for Doze {
             Action::Finish(..) => self.outstanding -= 1,
             Action::Begin(_) | Action::Copy { .. } | Action::Xor { .. } | Action::Wait(..) => {}
             Action::Credit(_) | Action::HandOn(..) | Action::Bill(_) => {}
-            Action::GiveUp(_) | Action::Complete(_) | Action::Compare { .. } | Action::Mend(..) => {
+            Action::GiveUp(_) | Action::Complete(_) | Action::Grown(..) | Action::Compare { .. } | Action::Mend(..) => {
                 panic!("one disk is no array")
             }
             Action::Record { .. } | Action::Forget(_) | Action::Log(_) => {

@@ -14,6 +14,7 @@ mod counted;
 mod drawn_rules;
 mod endings;
 mod given_up;
+mod growing;
 mod handing_down;
 mod idle;
 mod inherited;

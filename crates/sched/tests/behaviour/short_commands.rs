@@ -429,7 +429,7 @@ impl Chaos {
         assert!(at.end() <= whole.end(), "{job:?}: {at:?}");
         let last = at.end() == whole.end() && self.plan.last_fua == LastFua::Always;
         match op {
-            Op::Read | Op::Repair => assert_eq!(verb, Verb::Read),
+            Op::Read | Op::Repair | Op::Move => assert_eq!(verb, Verb::Read),
             Op::Write { fua } => {
                 self.job(id).sound = !fua || at == whole;
                 // Of many commands none is forced: the flush at their end forces all.
@@ -537,13 +537,12 @@ impl World for Chaos {
             Action::Xor { .. }
             | Action::GiveUp(_)
             | Action::Complete(_)
+            | Action::Grown(..)
             | Action::Compare { .. }
             | Action::Record { .. }
             | Action::Forget(_)
             | Action::Log(_)
-            | Action::Mend(..) => {
-                panic!("{action:?} of one disk")
-            }
+            | Action::Mend(..) => panic!("{action:?} of one disk"),
             Action::Finish(id, how) => self.finish(id, how),
             Action::Wait(..) | Action::Credit(_) | Action::Bill(_) | Action::HandOn(..) => {
                 panic!("{action:?} though nobody asked")

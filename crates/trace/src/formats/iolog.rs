@@ -193,7 +193,7 @@ impl<W: Write> FormatWriter for Log<W> {
         }
         let action = match record.op {
             Op::Read | Op::Repair => "read",
-            Op::Write { .. } => "write",
+            Op::Write { .. } | Op::Move => "write",
             Op::Discard(_) => "trim",
             Op::Flush => "sync",
         };

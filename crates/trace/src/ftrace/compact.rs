@@ -171,7 +171,7 @@ impl<W: Write> CompactWriter<W> {
     fn io(&mut self, code: char, io: &BlockIo) -> io::Result<()> {
         let op = match io.op {
             Op::Read | Op::Repair => 'r',
-            Op::Write { fua: false } | Op::Discard(_) => 'w',
+            Op::Write { fua: false } | Op::Discard(_) | Op::Move => 'w',
             Op::Write { fua: true } => 'u',
             Op::Flush => 'f',
         };

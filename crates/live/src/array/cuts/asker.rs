@@ -2,7 +2,7 @@
 
 use super::disk::{Held, Power, bytes_of};
 use super::{ANYTHING, BLOCK, DISCARDED};
-use crate::array::ArrayOrder;
+use crate::array::{ArrayOrder, Former};
 use crate::memory::{Pool, Slice};
 use crate::world::{Hands, RequestSource};
 use block::{Discarded, Ending, Extent, Op, Qos, Request, RequestId, Span, Time};
@@ -42,6 +42,8 @@ pub(super) struct Asker {
     /// Whether it stays until that is done, and whether it is.
     pub(super) stays: bool,
     pub(super) is_done: bool,
+    /// Disks that the array has when it has grown; 0 where it does not.
+    pub(super) disks: u16,
     /// Whether what was answered is there from then on.
     pub(super) logs: bool,
 }
@@ -75,6 +77,8 @@ impl Asker {
             // A region, or parts of two.
             8 => {
                 let from = at.start.0 / self.region * self.region + power.draw.below(2) * power.draw.below(self.region);
+                // Where it grows, what there is ends within a region.
+                let from = from.min(count - 1);
                 let blocks = self.region.min(count - from) as u32;
                 (Op::Discard(Discarded::Anything), Extent::new(from, blocks))
             }
@@ -128,14 +132,26 @@ impl RequestSource for Asker {
     fn ask(&mut self, now: Time, room: u32, hands: &mut Hands) -> Option<Input> {
         if let Some(due) = self.orders.iter().position(|(_, at)| *at <= now) {
             let (order, _) = self.orders.swap_remove(due);
-            hands.unit.order(&order).expect("it is fit");
             self.is_done = false;
+            let grows = matches!(order, ArrayOrder::Grow(..));
+            match hands.unit.order(&order) {
+                Err(what) if !grows => panic!("{what}"),
+                // Not while a disk is lacking; as it may have grown in an earlier life.
+                Err(_) if self.stays && hands.unit.geometry().is_some_and(|it| it.disks() < self.disks) => {
+                    self.orders.push((order, now + Span(500)));
+                }
+                _ => {}
+            }
             return None;
         }
         if self.stays && self.orders.is_empty() {
             let is_whole = hands.unit.filling().is_empty() && hands.unit.lacking().is_empty();
             let array = hands.unit.array_json().expect("an array");
-            self.is_done = is_whole && array["scrub"]["state"] != "running";
+            let has_grown = hands.unit.geometry().is_some_and(|it| it.disks() >= self.disks && !it.is_growing());
+            self.is_done = is_whole && has_grown && array["scrub"]["state"] != "running";
+            if !has_grown && array["grow"].is_null() {
+                self.orders.push((ArrayOrder::Grow("another".into(), Former::Kept), now + Span(500)));
+            }
         }
         if room == 0 || now < self.next {
             return None;

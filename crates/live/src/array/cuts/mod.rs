@@ -10,6 +10,7 @@
 
 mod asker;
 mod disk;
+mod growing;
 mod logs;
 mod making;
 
@@ -87,6 +88,8 @@ struct Scene {
     sums: bool,
     /// What becomes of the log of its write buffer.
     log: LogFate,
+    /// Whether it grows by a disk.
+    grows: bool,
 }
 
 /// What there is beside the array.
@@ -160,7 +163,12 @@ impl Outside {
         let (power, places, sums) = (Rc::clone(&self.power), Rc::clone(&self.places), self.sums);
         Box::new(move |disk, _| {
             let platter = Platter::holding([0xA5; BLOCK], Outside::blocks(sums));
-            places.borrow_mut()[usize::from(disk.0)].push(Rc::clone(&platter));
+            let place = usize::from(disk.0);
+            let mut places = places.borrow_mut();
+            let count = places.len().max(place + 1);
+            places.resize_with(count, Vec::new);
+            places[place].push(Rc::clone(&platter));
+            drop(places);
             let disk = Disk { power: Rc::clone(&power), platter, flying: Vec::new(), fails: Time::NEVER };
             Ok(Outside::device(disk, sums))
         })
@@ -169,6 +177,8 @@ impl Outside {
     /// Where another disk took a place, the file names that one from now on; where it did not come to that, the one before. A disk
     /// whose place was taken is not had for the one that took it.
     fn settle_places(&self, geometry: &Geometry) {
+        // A disk by which the array was to grow, and of which no disk knows.
+        self.places.borrow_mut().truncate(geometry.disks().into());
         for disk in 0..usize::from(geometry.disks()) {
             let state = |outside: &Outside| inspect(&mut outside.units(&[]), geometry).disks[disk].clone();
             if self.places.borrow()[disk].len() == 1 {
@@ -205,19 +215,18 @@ impl Scene {
         }
     }
 
-    fn make_core(&self) -> Array<Distance> {
+    fn make_core(&self, geometry: Geometry, places: usize) -> Array<Distance> {
         let caps = Caps { blocks: DISK, depth: 4, seek: false };
         let policy = || policy::usual("fcfs").make(&Beside::default());
         let core = || Core::new(caps, u32::MAX, Distance::default(), Rules::default(), Box::new(policy));
         let (buffer, logged) = (self.room(), self.log != LogFate::None);
         let plan = ArrayPlan { comparing: true, journal: Some(JOURNAL), buffer, logged, ..ArrayPlan::default() };
-        let cores = (0..self.disks).map(|_| core()).collect();
-        Array::new(self.geometry(), plan, Rules::default(), 8, cores)
+        let cores = (0..places).map(|_| core()).collect();
+        Array::new(geometry, plan, Rules::default(), 8, cores)
     }
 
     /// Who asks, and knows of nothing yet.
-    fn make_asker(&self, outside: &Outside) -> Asker {
-        let geometry = self.geometry();
+    fn make_asker(&self, outside: &Outside, geometry: Geometry) -> Asker {
         Asker {
             power: Rc::clone(&outside.power),
             blocks: Vec::new(),
@@ -231,6 +240,7 @@ impl Scene {
             orders: Vec::new(),
             stays: false,
             is_done: true,
+            disks: 0,
             logs: self.log == LogFate::Kept,
         }
     }
@@ -247,10 +257,11 @@ impl Scene {
 
     /// Plays it until the power goes after so many writes, and looks at what is left: whether it went before the end.
     fn play(&self, writes: u64) -> bool {
-        let (geometry, outside) = (self.geometry(), Outside::new(self));
+        let (made, outside) = (self.geometry(), Outside::new(self));
         let power = &outside.power;
-        create(&mut outside.boxed(), geometry).expect("an array");
-        let mut blocks: Vec<History> = vec![vec![(0, true)]; geometry.blocks() as usize];
+        create(&mut outside.boxed(), made).expect("an array");
+        let most = if self.grows { made.grow().expect("it may").widest().blocks() } else { made.blocks() };
+        let mut blocks: Vec<History> = vec![vec![(0, true)]; most as usize];
         let (mut stamp, mut cut) = (0, false);
         let victim = outside.below(self.disks.into()) as usize;
         let victims: Vec<usize> = (0..self.victims).map(|nth| (victim + nth) % usize::from(self.disks)).collect();
@@ -264,6 +275,7 @@ impl Scene {
             // The second life is cut somewhere, the first where it is said, the last nowhere.
             power.borrow_mut().left = [writes, writes / 2, u64::MAX][life];
             let now = power.borrow().now;
+            let geometry = self.find(&outside);
             let failing = victims.iter().filter(|_| fails && life == 0);
             let failing: Vec<_> = failing.map(|disk| (*disk, now + Span(outside.below(2000)))).collect();
             let mut members = outside.units(&failing);
@@ -283,17 +295,20 @@ impl Scene {
                 self.restore(&outside, &mut blocks, Loss::Power);
                 continue;
             }
-            let unit = Members::new(geometry, members.into_iter().flatten().collect()).logging(log);
+            let units = members.into_iter().flatten().chain(self.make_place(&geometry)).collect();
+            let unit = Members::new(geometry, units).logging(log);
             let unit = unit.repairing([self.pace(), self.pace()], Some(outside.opener())).noting(known);
+            let places = unit.members().len();
             let asker = Asker {
                 blocks: std::mem::take(&mut blocks),
                 stamp,
-                orders: self.list_orders(&replaced).into_iter().map(at).collect(),
-                stays: life == 2 && is_replaced || scrubs,
-                ..self.make_asker(&outside)
+                orders: self.list_orders(&replaced).into_iter().chain(self.grow_order()).map(at).collect(),
+                stays: life == 2 && (is_replaced || self.has_to_grow()) || scrubs,
+                disks: if self.has_to_grow() { self.disks + 1 } else { 0 },
+                ..self.make_asker(&outside, geometry)
             };
             let mut world = LiveWorld::new(Virtual(Rc::clone(power)), Box::new(unit), asker, Span(u64::MAX / 4));
-            run(&mut self.make_core(), &mut world);
+            run(&mut self.make_core(geometry, places), &mut world);
             (blocks, stamp) = (std::mem::take(&mut world.source.blocks), world.source.stamp);
             // At first only the service is killed, now and then: what the caches have is there until the power goes.
             let killed = life == 0 && (self.seed % 4 == 1 || scrubs);
@@ -308,10 +323,8 @@ impl Scene {
                 assert!(outside.platter(victim).borrow().bad.is_empty(), "it was not written anew");
                 break;
             }
-            let status = inspect(&mut outside.units(&[]), &geometry);
-            assert!(life < 2 || status.names().is_some_and(|(_, log)| log.is_none()), "it ended well");
-            if life == 2 && is_replaced {
-                assert!(status.disks.iter().all(|state| *state == MemberState::Sound), "{}", status.text());
+            if life == 2 {
+                self.check_end(&outside, is_replaced);
             }
         }
         cut
@@ -359,8 +372,8 @@ impl Scene {
 
     /// The power comes back: the array is found and made to agree, and holds what it must.
     fn restore(&self, outside: &Outside, blocks: &mut [History], loss: Loss) {
-        let geometry = self.geometry();
         outside.power_up(loss);
+        let geometry = self.find(outside);
         outside.settle_places(&geometry);
         let mut members = outside.units(&[]);
         let status = inspect(&mut members, &geometry);
@@ -447,18 +460,22 @@ impl Rows<'_> {
         let geometry = self.geometry;
         let number = |column| geometry.block(row, column, within).0 as usize;
         let mut columns: Vec<Option<Held>> = Vec::new();
-        for column in 0..geometry.columns() {
+        for column in 0..geometry.columns_of(row) {
             let copies: Vec<Held> =
                 geometry.copies_of(row, column).filter_map(|disk| self.of(disk, row, within)).collect();
             let differ = copies.iter().any(|copy| *copy != copies[0]);
             assert!(!differ, "copies of block {} differ", number(column));
             columns.push(copies.first().copied());
         }
-        let slot = |parity| geometry.disk_of_slot(row, geometry.columns() + parity);
+        let slot = |parity| geometry.disk_of_slot(row, geometry.columns_of(row) + parity);
         let parities: Vec<_> = (0..geometry.parities()).map(|parity| self.of(slot(parity), row, within)).collect();
         self.recover(&mut columns, &parities);
+        let border = geometry.next_rows(0).start.0;
         for (column, held) in (0..).zip(&columns) {
             let block = number(column);
+            if self.is_moved(row, block as u64, border) {
+                continue;
+            }
             let held = self.logged.get(&(block as u64)).copied().unwrap_or(held.expect("a content"));
             let may: Vec<u64> = blocks[block].iter().map(|(stamp, _)| *stamp).collect();
             let is = may.iter().copied().find(|stamp| content(*stamp) == held);
@@ -488,6 +505,7 @@ fn scene(seed: u64, requests: u32) -> Scene {
         empties: seed % 5 != 4,
         sums: seed % 7 < 3,
         log: LogFate::of(seed),
+        grows: false,
     }
 }
 

@@ -103,7 +103,8 @@ impl Members {
             && self.lacking().is_empty()
             && self.filling_disks().is_empty()
             && self.log.as_ref().is_none_or(WriteLog::is_settled)
-            && self.members.iter().all(|member| member.unit.can_empty())
+            && !self.geometry.is_growing()
+            && self.members.iter().take(self.geometry.disks().into()).all(|member| member.unit.can_empty())
     }
 
     /// Whether that can be done now.
@@ -120,7 +121,7 @@ impl Members {
         }
         let parts: Vec<Extent> = regions.iter().filter_map(|region| array::part(&self.geometry, *region)).collect();
         let mut refused = Vec::new();
-        for (disk, member) in (0..).map(DiskId).zip(&mut self.members) {
+        for (disk, member) in (0..self.geometry.disks()).map(DiskId).zip(&mut self.members) {
             let unit = &mut member.unit;
             if parts.iter().any(|at| unit.empty(*at).is_err()) || unit.sync().is_err() {
                 refused.push(disk);

@@ -20,6 +20,8 @@ pub(super) struct Noting {
     /// The regions that it marks.
     regions: Vec<u64>,
     bytes: i32,
+    /// Whether it tells how far the array has grown.
+    tells: bool,
 }
 
 /// A write that waits for a mark.
@@ -67,7 +69,8 @@ impl Members {
     pub(super) fn note(&mut self, now: Time, kernel: &mut dyn Kernel) -> io::Result<()> {
         let Some(notes) = &mut self.notes else { return Ok(()) };
         notes.begin_later();
-        let mut noting = Noting { left: Vec::new(), taken: 0, regions: self.unmarked.clone(), bytes: 0 };
+        let mut noting = Noting { left: Vec::new(), taken: 0, regions: self.unmarked.clone(), bytes: 0, tells: false };
+        noting.tells = std::mem::take(&mut self.telling);
         let counting: Vec<DiskId> = (0..self.geometry.disks())
             .map(DiskId)
             .filter(|disk| notes.counts(*disk) && !self.gone.contains(disk))
@@ -109,6 +112,7 @@ impl Members {
     pub(super) fn go_on(&mut self, now: Time, kernel: &mut dyn Kernel) -> io::Result<()> {
         let Some(noting) = self.noting.take_if(|noting| noting.left.is_empty()) else { return Ok(()) };
         self.unwritten = noting.taken == 0;
+        self.told |= noting.tells;
         if self.unwritten {
             let failed = std::mem::take(&mut self.waiting);
             self.done.extend(failed.iter().map(WaitingWrite::end_failed));
@@ -121,7 +125,7 @@ impl Members {
                 false => self.give(now, write.tag, &write.command, write.memory, kernel)?,
             }
         }
-        if self.waiting.is_empty() { Ok(()) } else { self.note(now, kernel) }
+        if self.waiting.is_empty() && !self.telling { Ok(()) } else { self.note(now, kernel) }
     }
 
     /// Writes that wait for a disk which is given up have failed, and nobody waits for its note.

@@ -8,7 +8,7 @@ impl Members {
     /// Each disk is told whose checksums it is to know.
     pub(super) fn set_sum_keys(&mut self) {
         let Some(notes) = &self.notes else { return };
-        for (disk, member) in (0..).map(DiskId).zip(&mut self.members) {
+        for (disk, member) in (0..self.geometry.disks()).map(DiskId).zip(&mut self.members) {
             member.unit.set_sum_key(notes.sum_key(disk, None));
             self.sums |= member.unit.has_sums();
         }
@@ -32,7 +32,8 @@ impl Members {
 
     /// The part of the array by which an extent of a disk, within one unit, is repaired.
     fn part_of(&self, disk: DiskId, at: Extent) -> Option<Extent> {
-        let geometry = &self.geometry;
+        // What is repaired is said by rows, as they lie when it has grown.
+        let geometry = &self.geometry.widest();
         let (row, within) = geometry.place(at.start.0).filter(|(row, _)| *row < geometry.rows())?;
         let column = if geometry.has_parity() { 0 } else { geometry.column(row, disk)? };
         let redundant = geometry.level().redundancy() > 0;
@@ -42,7 +43,7 @@ impl Members {
     /// Has the checksums on the disks, before no region is marked any more: a disk on which they are not need not be as they say.
     pub(super) fn keep_sums(&mut self) {
         let lacking = self.lacking();
-        for (disk, member) in (0..).map(DiskId).zip(&mut self.members) {
+        for (disk, member) in (0..self.geometry.disks()).map(DiskId).zip(&mut self.members) {
             if !lacking.contains(&disk) && member.unit.keep_sums().is_err() {
                 self.refused.push_back(disk);
             }

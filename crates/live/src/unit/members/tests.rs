@@ -1,7 +1,7 @@
 //! A disk takes the place of another that has commands in flight.
 
 use super::*;
-use crate::array::{Lacking, create, inspect};
+use crate::array::{Former, Lacking, create, inspect};
 use crate::kernel::PlayedKernel;
 use crate::unit::{Ram, Summed};
 use crate::{Clock, Host, Unwritten};

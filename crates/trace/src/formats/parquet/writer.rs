@@ -104,7 +104,7 @@ impl RowGroup {
         let [read, write, flush] = &self.words;
         let op = match record.op {
             Op::Read | Op::Repair => read,
-            Op::Write { .. } | Op::Discard(_) => write,
+            Op::Write { .. } | Op::Discard(_) | Op::Move => write,
             Op::Flush => flush,
         };
         self.devices.push(device.clone());

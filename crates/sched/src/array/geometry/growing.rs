@@ -1,0 +1,100 @@
+//! The layouts of an array that grows by a disk, joined at a row.
+
+use super::{Geometry, Level};
+use block::{DiskId, Extent};
+
+impl Geometry {
+    /// The same, which begins to grow by a disk.
+    ///
+    /// # Errors
+    /// Why it cannot, and the mend.
+    pub fn grow(self) -> Result<Geometry, (String, String)> {
+        if self.is_growing() {
+            return Err(("the array is growing already".into(), "wait until it has grown".into()));
+        }
+        if matches!(self.level, Level::Mirrored { .. }) {
+            let what = "RAID 0/1 does not grow: with another pair its second copies would lie on other disks";
+            return Err((what.into(), "make an array of more disks beside it, and copy".into()));
+        }
+        let each = self.rows * u64::from(self.unit);
+        let wider = Geometry::new(self.level, self.disks + 1, self.unit, each)?;
+        if self.rows < u64::from(self.columns()) + u64::from(wider.columns()) {
+            let what = format!("{} stripe units of a disk are too few to grow", self.rows);
+            return Err((what, "make an array of larger disks or smaller stripe units, and copy".into()));
+        }
+        Ok(Geometry { disks: self.disks + 1, ..self })
+    }
+
+    /// Whether it has begun to grow, and has not ended.
+    #[must_use]
+    pub fn is_growing(&self) -> bool {
+        self.former != self.disks
+    }
+
+    /// Where it grows, the disks that there were, and the rows that have moved.
+    #[must_use]
+    pub fn growth(&self) -> Option<(u16, u64)> {
+        self.is_growing().then_some((self.former, self.moved))
+    }
+
+    /// So many of its rows lie on all disks.
+    #[must_use]
+    pub fn moved_to(self, rows: u64) -> Geometry {
+        if rows < self.rows { Geometry { moved: rows, ..self } } else { self.widest() }
+    }
+
+    /// The same, of which again only so many rows lie on all disks.
+    #[must_use]
+    pub(in crate::array) fn moved_back(self, rows: u64) -> Geometry {
+        Geometry { former: self.disks - 1, moved: rows, ..self }
+    }
+
+    /// The same of an array that was found to be growing, from so many disks.
+    #[must_use]
+    pub fn grown_from(self, former: u16, rows: u64) -> Geometry {
+        Geometry { former, ..self }.moved_to(rows)
+    }
+
+    /// As it is when it has grown. What repairs goes by rows, and by blocks as they lie then.
+    #[must_use]
+    pub fn widest(self) -> Geometry {
+        Geometry { former: self.disks, moved: 0, ..self }
+    }
+
+    /// The first block that does not lie on all disks.
+    pub(in crate::array) fn border(&self) -> u64 {
+        self.moved * u64::from(self.columns()) * u64::from(self.unit)
+    }
+
+    /// The parts of an extent on either side of the border, of which each lies in one layout.
+    pub(in crate::array) fn sides(&self, at: Extent) -> impl Iterator<Item = Extent> + use<> {
+        let border = self.border();
+        let within = (border > at.start.0 && border < at.end().0).then(|| (border - at.start.0) as u32);
+        let (first, rest) = match within {
+            None => (at, None),
+            Some(before) => (Extent { blocks: before, ..at }, Some(Extent::new(border, at.blocks - before))),
+        };
+        [Some(first), rest].into_iter().flatten()
+    }
+
+    /// How many of the next rows may be overwritten though nobody knows yet that they moved: all that lies there has moved.
+    #[must_use]
+    pub fn free_rows(&self) -> u64 {
+        let from = self.moved * u64::from(self.columns()) / u64::from(self.columns_of(self.moved));
+        from.min(self.rows) - self.moved
+    }
+
+    /// So many of the next rows, as blocks of the array when it has grown.
+    #[must_use]
+    pub fn next_rows(&self, rows: u64) -> Extent {
+        let each = self.columns() as u32 * self.unit;
+        Extent::new(self.border(), each * rows.min(self.rows - self.moved) as u32)
+    }
+
+    /// Where the copy of a row that is overwritten lies: on which disk, and where there. That is free until all first rows have moved.
+    #[must_use]
+    pub fn copy_place(&self) -> (DiskId, Extent) {
+        let units = u32::from(self.columns());
+        (DiskId(self.disks - 1), self.on_disk(self.rows - u64::from(units), 0, units * self.unit))
+    }
+}

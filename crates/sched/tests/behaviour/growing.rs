@@ -1,0 +1,90 @@
+//! An array that grows by a disk: where its blocks lie, however far it has come.
+
+use block::{DiskId, Extent, Lbn};
+use sched::array::{Geometry, Level};
+use std::collections::BTreeSet;
+
+fn geometries() -> Vec<Geometry> {
+    let mut all = Vec::new();
+    for disks in 1..=7 {
+        for level in [Level::Striped, Level::Parity, Level::DoubleParity] {
+            for unit in [1, 3] {
+                all.extend(Geometry::new(level, disks, unit, 17 * u64::from(unit)).ok());
+            }
+        }
+    }
+    all
+}
+
+fn piece(it: &Geometry, block: u64) -> sched::array::Piece {
+    it.pieces(Extent::new(block, 1)).next().expect("a piece")
+}
+
+#[test]
+fn every_block_has_places_of_its_own_however_far_it_has_grown() {
+    for former in geometries() {
+        let growing = former.grow().expect("it may grow");
+        for moved in 0..=former.rows() {
+            let it = growing.moved_to(moved);
+            let wanted = if moved < former.rows() { former.blocks() } else { growing.widest().blocks() };
+            assert_eq!((it.blocks(), it.is_growing()), (wanted, moved < former.rows()), "{it:?}");
+            let mut taken = BTreeSet::new();
+            for block in 0..it.blocks() {
+                let piece = piece(&it, block);
+                assert_eq!(it.block(piece.row, piece.column, piece.within), Lbn(block), "{it:?}");
+                let (disk, at) = (it.disk(piece.row, piece.column, 0), it.on_disk(piece.row, piece.within, 1));
+                assert!(disk.0 < it.disks_of(piece.row) && piece.row < it.rows(), "{it:?}: {block}");
+                assert_eq!(
+                    it.piece_on(disk, at).map(|found| (found.row, found.column)),
+                    Some((piece.row, piece.column))
+                );
+                assert!(taken.insert((disk, at.start)), "{it:?}: {block} lies on another");
+                for parity in 0..it.parities() {
+                    let slot = it.columns_of(piece.row) + parity;
+                    let disk = it.disk_of_slot(piece.row, slot);
+                    assert_eq!((it.column(piece.row, disk), it.slot(piece.row, disk)), (None, slot), "{it:?}");
+                    assert!(!taken.contains(&(disk, at.start)), "{it:?}: {block} lies on its parity");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_overwritten_has_moved_or_is_what_is_moved() {
+    for former in geometries() {
+        let growing = former.grow().expect("it may grow");
+        let columns = u64::from(former.columns());
+        for moved in 0..former.rows() {
+            let it = growing.moved_to(moved);
+            let free = it.free_rows();
+            assert_eq!(free == 0, moved < columns, "{it:?}: the first rows, and no others, overwrite themselves");
+            let next = it.next_rows(free.max(1));
+            let border = next.start.0;
+            // In the wider layout these are the rows that are written.
+            let rows: BTreeSet<u64> = (border..next.end().0).map(|block| piece(&growing.widest(), block).row).collect();
+            assert_eq!(rows, (moved..moved + free.max(1)).collect(), "{it:?}");
+            for block in border..former.blocks() {
+                let row = piece(&it, block).row;
+                let is_moved = block < next.end().0;
+                assert!(row >= moved + free && (!rows.contains(&row) || is_moved), "{it:?}: {block} is lost");
+            }
+            let (disk, at) = it.copy_place();
+            assert!(disk == DiskId(former.disks()) && at.blocks == it.next_rows(1).blocks.max(at.blocks));
+            assert!(at.start >= it.on_disk(columns, 0, 1).start, "{it:?}: the copy lies where first rows will");
+            assert!(at.end().0 <= it.rows_on_disk().1, "{it:?}: the copy lies behind the rows");
+        }
+    }
+}
+
+#[test]
+fn what_cannot_grow_is_refused_with_the_mend() {
+    let refused = |level, disks, each| Geometry::new(level, disks, 8, each).expect("a geometry").grow().unwrap_err();
+    let (what, mend) = refused(Level::Mirrored { copies: 2 }, 4, 800);
+    assert!(what.starts_with("RAID 0/1 does not grow") && mend.contains("copy"), "{what}; {mend}");
+    assert_eq!(refused(Level::Parity, 64, 8000).0, "RAID 5 of 65 disks");
+    assert_eq!(refused(Level::Striped, 512, 80_000).0, "an array of 513 disks");
+    assert_eq!(refused(Level::Parity, 3, 32).0, "4 stripe units of a disk are too few to grow");
+    let growing = Geometry::new(Level::Parity, 3, 8, 40).expect("a geometry").grow().expect("five are enough");
+    assert_eq!(growing.grow().unwrap_err().0, "the array is growing already");
+}
