@@ -442,7 +442,7 @@ impl World for Faults {
             }
             Action::Finish(id, how) => self.ended(id, how),
             Action::GiveUp(_) | Action::Complete(_) | Action::Mend(..) | Action::Compare { .. } => {}
-            Action::Record { .. } | Action::Forget(_) | Action::Log(_) => {}
+            Action::Record { .. } | Action::Forget(_) | Action::Log(_) | Action::Grown(..) => {}
             Action::Wait(..) | Action::Credit(_) | Action::HandOn(..) | Action::Bill(_) => {}
         }
     }

@@ -245,7 +245,7 @@ impl World for Office {
             Action::GiveUp(_) | Action::Complete(_) | Action::Compare { .. } | Action::Mend(..) => {
                 panic!("one disk is no array")
             }
-            Action::Record { .. } | Action::Forget(_) | Action::Log(_) => {
+            Action::Record { .. } | Action::Forget(_) | Action::Log(_) | Action::Grown(..) => {
                 panic!("one disk has no rows")
             }
         }

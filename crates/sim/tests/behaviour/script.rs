@@ -113,7 +113,7 @@ impl World for Script {
             Action::Begin(_) | Action::Copy { .. } | Action::Xor { .. } | Action::Wait(..) => {}
             Action::Credit(_) | Action::HandOn(..) | Action::Bill(_) => {}
             Action::GiveUp(_) | Action::Complete(_) | Action::Compare { .. } | Action::Mend(..) => {}
-            Action::Record { .. } | Action::Forget(_) | Action::Log(_) => {}
+            Action::Record { .. } | Action::Forget(_) | Action::Log(_) | Action::Grown(..) => {}
         }
     }
 }
