@@ -275,13 +275,17 @@ fn what_was_flushed_survives_kills_while_an_array_grows() {
     drop(server.connect());
     let said = array(&["grow", "disk.3", "--control", "control"]);
     assert!(said.contains("name it in the service file"), "{said}");
+    let await_growth = |grows: bool| {
+        let patience = Instant::now() + Duration::from_secs(60);
+        while array(&["status", "--control", "control", "--format", "json"]).contains("\"grow\": null") == grows {
+            assert!(Instant::now() < patience, "it grows too long, or not at all");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    };
+    await_growth(true);
     server.kill();
     let server = kill_often(&folder, count_kills(20), Safe::WhenFlushed);
-    let patience = Instant::now() + Duration::from_secs(60);
-    while !array(&["status", "--control", "control", "--format", "json"]).contains("\"grow\": null") {
-        assert!(Instant::now() < patience, "it does not grow");
-        std::thread::sleep(Duration::from_millis(50));
-    }
+    await_growth(false);
     server.end();
     let bytes = |told: &str| {
         let line = told.lines().find_map(|line| line.trim().strip_prefix("\"bytes\": ")).expect("its bytes").to_owned();

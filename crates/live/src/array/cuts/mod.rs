@@ -20,8 +20,8 @@ use super::notes::write_copies;
 use super::regions::RegionBits;
 use super::resync::Resync;
 use super::{
-    ArrayNotes, ArrayOrder, Former, JOURNAL, Lacking, MemberState, OpenedMember, RepairPace, ScrubOrder, create,
-    inspect, regions, resync,
+    ArrayNotes, ArrayOrder, ArrayStatus, Former, JOURNAL, Lacking, MemberState, OpenedMember, RepairPace, ScrubOrder,
+    create, inspect, regions, resync,
 };
 use crate::memory::Slice;
 use crate::unit::{LiveDevice, MemberOpener, Members, Summed};
@@ -281,12 +281,7 @@ impl Scene {
             let mut members = outside.units(&failing);
             let status = inspect(&mut members, &geometry);
             assert_eq!(status.admit(&geometry, self.lacking()), Ok(()), "{}", status.text());
-            let is_wanted = |disk: &&usize| match status.disks[**disk] {
-                MemberState::Filling(_) => false,
-                MemberState::Sound => life == 0,
-                _ => true,
-            };
-            let replaced: Vec<usize> = victims.iter().filter(is_wanted).copied().collect();
+            let replaced = list_replaced(&status, &victims, life);
             let at = |order| (order, now + Span(outside.below(2500)));
             let known = ArrayNotes::new(&status, 1 + self.seed * 3 + life as u64);
             let log = self.open_log(&outside, &status, self.log_fails(&outside, life));
@@ -507,6 +502,16 @@ fn scene(seed: u64, requests: u32) -> Scene {
         log: LogFate::of(seed),
         grows: false,
     }
+}
+
+/// Those of the victims that are replaced in a life of the service, unless they are being filled already.
+fn list_replaced(status: &ArrayStatus, victims: &[usize], life: usize) -> Vec<usize> {
+    let is_wanted = |disk: &&usize| match status.disks[**disk] {
+        MemberState::Filling(_) => false,
+        MemberState::Sound => life == 0,
+        _ => true,
+    };
+    victims.iter().filter(is_wanted).copied().collect()
 }
 
 fn tell(scene: &Scene, writes: u64) -> bool {
