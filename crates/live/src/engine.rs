@@ -95,7 +95,7 @@ impl Engine {
         let core = make::core_of(experiment, &*unit, &mut notes)?;
         let served = ServedVolume::all(experiment, unit.bytes())
             .map_err(|what| bad(what, "shorten it, or leave its `size` out"))?;
-        let sizes = served.iter().map(ServedVolume::offered).collect();
+        let sizes = served.iter().map(ServedVolume::size_offered).collect();
         let exports: Vec<Export> = served.iter().map(|volume| volume.export(rotational)).collect();
         if let Some((name, fault)) = exports.iter().find_map(|export| Some((&export.name, export.fault()?))) {
             return Err(bad(format!("volume {name:?} cannot be offered: {fault}"), "give it another name"));

@@ -168,7 +168,7 @@ impl FoundLayout {
     }
 
     /// Where the disk was by which it grew last.
-    pub(crate) fn joined(&self) -> Option<&str> {
+    pub(crate) fn path_of_growth(&self) -> Option<&str> {
         Some(&*self.label.joined).filter(|path| !path.is_empty())
     }
 

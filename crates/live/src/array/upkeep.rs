@@ -161,7 +161,7 @@ pub struct Upkeep {
     flushed: Vec<DiskId>,
     flush_from: Time,
     durable: VecDeque<Durable>,
-    /// Whether it grows.
+    /// How far it has grown, while it does.
     growing: Option<Growing>,
     /// Parts of the array of which a disk did not bring what was written to it.
     spoilt: VecDeque<Extent>,
@@ -335,7 +335,7 @@ impl Upkeep {
             return self.retry_at.filter(|_| sweep.count_failed() > 0);
         }
         let paced = self.last.map_or(Time::ZERO, |last| last + pace.apart);
-        Some(paced.max(self.allowed(&pace, clients)?))
+        Some(paced.max(self.due_beside(&pace, clients)?))
     }
 
     /// What is asked for now, if anything is.
@@ -462,7 +462,7 @@ impl Upkeep {
     }
 
     /// When something may be asked for by what has a least part of the time, and else what clients leave.
-    fn allowed(&self, pace: &RepairPace, clients: Clients) -> Option<Time> {
+    fn due_beside(&self, pace: &RepairPace, clients: Clients) -> Option<Time> {
         match pace.floor {
             None => Some(Time::ZERO),
             Some(_) if clients.outstanding == 0 => Some(self.behind_from.min(clients.silent_from + SILENCE)),

@@ -320,7 +320,7 @@ impl ServedVolume {
 
     /// Where the door sees how many bytes it has.
     #[must_use]
-    pub fn offered(&self) -> Arc<AtomicU64> {
+    pub fn size_offered(&self) -> Arc<AtomicU64> {
         Arc::clone(&self.offered)
     }
 

@@ -113,7 +113,7 @@ impl Opened {
         let Some(found) = array::find_layout(&mut self.members) else { return (self, None) };
         let (named, last) = (array.disks, self.members.last());
         let mut advice = None;
-        if let Some(path) = found.joined().filter(|_| found.disks() == named + 1) {
+        if let Some(path) = found.path_of_growth().filter(|_| found.disks() == named + 1) {
             let opened = opener(experiment, array, seed)(DiskId(named), Path::new(path));
             self.members.push(opened);
             advice =

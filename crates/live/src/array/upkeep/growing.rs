@@ -17,7 +17,7 @@ pub(super) struct Growing {
 }
 
 impl Growing {
-    fn moved(&self) -> u64 {
+    fn moved_rows(&self) -> u64 {
         self.geometry.growth().map_or(self.geometry.rows(), |(_, rows)| rows)
     }
 }
@@ -45,7 +45,7 @@ impl Upkeep {
             return None;
         }
         let paced = self.last.map_or(Time::ZERO, |last| last + self.rebuild.apart);
-        Some(paced.max(self.allowed(&self.rebuild, clients)?).max(growing.retry_at))
+        Some(paced.max(self.due_beside(&self.rebuild, clients)?).max(growing.retry_at))
     }
 
     /// The next rows to be moved now, if any are: as many as a request of a rebuild is long, and as may be overwritten at once.
@@ -71,18 +71,17 @@ impl Upkeep {
         }
     }
 
-    /// How far it has grown, as JSON for programs; nothing where it does not grow. It waits while not all disks are sound.
-    pub(crate) fn growing_json(&self, is_whole: bool) -> Value {
+    /// How far it has grown, as JSON for programs; nothing where it does not grow; with what it waits for, if it does.
+    pub(crate) fn growing_json(&self, waits: Option<&str>) -> Value {
         let Some(growing) = &self.growing else { return Value::Null };
-        let (rows, moved) = (growing.geometry.rows(), growing.moved());
+        let (rows, moved) = (growing.geometry.rows(), growing.moved_rows());
         let row = u64::from(self.geometry.columns()) * u64::from(self.geometry.unit()) * BLOCK_BYTES;
         let took = self.now.since(growing.began.0).as_secs().max(1e-9);
         let pace = ((moved - growing.began.1.min(moved)) * row) as f64 / took;
         let left = if pace > 0.0 { json!(((rows - moved) * row) as f64 / pace) } else { Value::Null };
         let state = match growing.failed {
-            _ if !is_whole => "waits until all disks are sound",
-            0 => "running",
-            _ => "rows could not be moved, and are tried again",
+            0 => waits.unwrap_or("running"),
+            _ => waits.unwrap_or("rows could not be moved, and are tried again"),
         };
         json!({
             "state": state, "done": moved as f64 / rows.max(1) as f64, "mb_s": pace / 1e6, "seconds_left": left,
@@ -91,8 +90,8 @@ impl Upkeep {
     }
 
     /// The same in a line for users.
-    pub(crate) fn growing_text(&self, is_whole: bool) -> String {
-        let growing = self.growing_json(is_whole);
+    pub(crate) fn growing_text(&self, waits: Option<&str>) -> String {
+        let growing = self.growing_json(waits);
         if growing.is_null() {
             return String::new();
         }

@@ -22,16 +22,16 @@ impl Members {
         let disks = (0..self.geometry.disks()).map(|disk| json!({ "disk": disk, "state": state(disk) }));
         let disks: Vec<Value> = disks.collect();
         let known = self.notes.as_ref().map(|notes| notes.json(&self.geometry)).unwrap_or_default();
-        let is_whole = lacking.is_empty() && filling.is_empty();
+        let waits = (!lacking.is_empty() || !filling.is_empty()).then_some("waits until all disks are sound");
         let (rebuild, scrub) = self.upkeep.json();
         let log = self.log.as_ref().map_or(Value::Null, WriteLog::json);
         let log_text = self.log.as_ref().map(WriteLog::text).unwrap_or_default();
         json!({
             "array": known["array"], "events": known["events"], "dirty_regions": known["dirty"],
             "written_bytes": known["written"], "bytes": known["bytes"], "disks": disks,
-            "grow": self.upkeep.growing_json(is_whole),
+            "grow": self.upkeep.growing_json(waits),
             "spoilt_blocks": self.spoilt, "spares": self.spares.len(), "rebuild": rebuild, "scrub": scrub, "log": log,
-            "upkeep": self.written_text() + &self.spoilt_text() + &log_text + &self.upkeep.growing_text(is_whole)
+            "upkeep": self.written_text() + &self.spoilt_text() + &log_text + &self.upkeep.growing_text(waits)
                 + &self.upkeep.text(),
         })
     }
