@@ -122,8 +122,8 @@ impl Habit {
 }
 
 /// Whether to watch the clock before something is due. On a quiet machine that is in time; on a busy one it uses up what the kernel
-/// gives a thread, which then has its turn later than one that has slept. There both are tried, and the engine does what makes it
-/// less late.
+/// gives a thread, which then has its turn later than one that has slept. There the engine tries both, and does what makes it less
+/// late.
 #[derive(Clone, Copy, Debug, Default)]
 struct ClockWatch {
     /// By how much it was late of late, in ns: when it watched, and when it slept.

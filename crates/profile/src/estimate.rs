@@ -35,6 +35,11 @@ pub fn spread(values: &[f64]) -> f64 {
     SIGMA_OF_DEVIATION * median(&values.iter().map(|value| (value - middle).abs()).collect::<Vec<_>>())
 }
 
+/// The least and the greatest; of none (`f64::MAX`, `f64::MIN`).
+pub(crate) fn extremes(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    values.fold((f64::MAX, f64::MIN), |(least, most), value| (least.min(value), most.max(value)))
+}
+
 /// Milliseconds, to the nanosecond.
 #[must_use]
 pub fn round_ns(ms: f64) -> f64 {

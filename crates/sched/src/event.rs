@@ -30,10 +30,10 @@ pub enum Input {
 /// What a core decides about the log of an array's write buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogOrder {
-    /// A write is in the buffer, and is to be in the log, too. It ends well as soon as all up to its number are there, or when the log
-    /// was given up.
+    /// A write is in the buffer, and is to be in the log, too. It ends well as soon as the log has all writes up to its number, or is
+    /// given up.
     Write {
-        /// The how manieth it is, from 1.
+        /// Its place in the order of all such writes, from 1.
         number: u64,
         /// The request whose write it is.
         request: RequestId,

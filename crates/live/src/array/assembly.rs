@@ -278,9 +278,7 @@ pub(super) fn judge(said: &[Said], wanted: &Geometry) -> ArrayStatus {
         name: label.as_ref().map(Superblock::name),
         events: label.as_ref().map_or(0, |label| label.events),
         dirty: label.as_ref().map_or(0, |label| label.dirty.count()),
-        written: label
-            .as_ref()
-            .map_or(0, |label| regions::written_bytes(&label.blank, wanted).min(wanted.blocks() * BLOCK_BYTES)),
+        written: label.as_ref().map_or(0, |label| regions::written_bytes(&label.blank, wanted)),
         bytes: wanted.blocks() * BLOCK_BYTES,
         disks,
         advice: None,

@@ -157,7 +157,7 @@ impl ArrayNotes {
     pub(crate) fn json(&self, geometry: &Geometry) -> Value {
         json!({
             "array": self.label.name(), "events": self.label.events, "dirty": self.label.dirty.count(),
-            "written": regions::written_bytes(&self.label.blank, geometry).min(geometry.blocks() * BLOCK_BYTES),
+            "written": regions::written_bytes(&self.label.blank, geometry),
             "bytes": geometry.blocks() * BLOCK_BYTES,
         })
     }
@@ -338,8 +338,7 @@ impl ArrayNotes {
 
     /// How much was ever written, as a line for users.
     pub(crate) fn written_text(&self, geometry: &Geometry) -> String {
-        let bytes = geometry.blocks() * BLOCK_BYTES;
-        regions::show_written(regions::written_bytes(&self.label.blank, geometry).min(bytes), bytes)
+        regions::show_written(regions::written_bytes(&self.label.blank, geometry), geometry.blocks() * BLOCK_BYTES)
     }
 
     /// Regions that were never written.

@@ -141,10 +141,10 @@ pub(crate) fn make_blank(unit: &mut dyn LiveDevice, at: Extent) -> bool {
     is_blank(unit, at) || unit.can_empty() && unit.empty(at).is_ok()
 }
 
-/// Bytes of the array in regions that were written, where these were not.
+/// Bytes of the array in regions that were written, where these were not: no more than it holds, where it grows.
 pub(super) fn written_bytes(blank: &RegionBits, geometry: &Geometry) -> u64 {
     let blank: u64 = blank.rows(geometry).into_iter().map(|rows| rows.end - rows.start).sum();
-    (geometry.rows() - blank) * row_blocks(geometry) * BLOCK_BYTES
+    ((geometry.rows() - blank) * row_blocks(geometry)).min(geometry.blocks()) * BLOCK_BYTES
 }
 
 /// How much of an array was ever written, as a line for users.

@@ -210,6 +210,11 @@ impl Members {
         self.is_whole_without(&lacking)
     }
 
+    /// The disks that it has, without what stands for one by which it may grow.
+    fn disks(&self) -> &[Member] {
+        &self.members[..usize::from(self.geometry.disks())]
+    }
+
     /// What was filled of a disk, and flushed, is all: it counts like the others.
     fn set_sound(&mut self, disk: DiskId) {
         self.upkeep.forget(disk);
@@ -284,15 +289,14 @@ impl Kernel for Shifted<'_> {
 
 impl LiveDevice for Members {
     fn caps(&self) -> Caps {
-        let disks = self.members.iter().take(self.geometry.disks().into());
-        let depth = disks.map(|member| member.depth).sum::<u32>();
+        let depth = self.disks().iter().map(|member| member.depth).sum::<u32>();
         Caps { blocks: self.geometry.blocks(), depth: depth.try_into().unwrap_or(u16::MAX), seek: false }
     }
 
     fn members(&self) -> Vec<Caps> {
         // A last block that is not whole is of no use to an array.
         let blocks = |member: &Member| member.unit.bytes() / BLOCK_BYTES;
-        let least = self.members.iter().take(self.geometry.disks().into()).map(blocks).min().unwrap_or(0);
+        let least = self.disks().iter().map(blocks).min().unwrap_or(0);
         let (first, end) = self.geometry.rows_on_disk();
         let margin = if self.notes.is_some() { BEHIND } else { 0 };
         // Where all have more than the array was made of, that is not its either.

@@ -3,7 +3,7 @@
 //! whether it was caught then or a revolution later; the moments are narrowed down, and a normal distribution is fitted
 //! to what was caught (SYSTEM.md, Section 3).
 
-use crate::estimate::{fraction, signed_fraction};
+use crate::estimate::{extremes, fraction, signed_fraction};
 use crate::eye::Eye;
 use crate::map::{MapRegion, SectorPlace};
 use block::{BadInput, Device, Span, Verb};
@@ -348,8 +348,7 @@ impl ReachFit {
 
     /// Lays the grid over all trials; what is known of its points stays where it is as before.
     fn lay_grid(&mut self, trials: &[Trial]) {
-        let least = trials.iter().map(|trial| trial.at).fold(f64::MAX, f64::min);
-        let most = trials.iter().map(|trial| trial.at).fold(f64::MIN, f64::max);
+        let (least, most) = extremes(trials.iter().map(|trial| trial.at));
         let means = (least, (most - least).max(0.0) / f64::from(STEPS));
         if means != self.means || self.points.is_empty() {
             self.means = means;
@@ -400,7 +399,7 @@ fn refine(trials: &[Trial], mean: f64, spread: f64, step: f64) -> f64 {
 
 /// The middle of what is alike: between what was missed and what was caught all means are.
 fn middle(alike: impl Iterator<Item = f64>) -> f64 {
-    let (first, last) = alike.fold((f64::MAX, f64::MIN), |(first, last), mean| (mean.min(first), mean.max(last)));
+    let (first, last) = extremes(alike);
     f64::midpoint(first, last)
 }
 

@@ -3,6 +3,7 @@
 //! (modern drives keep many tracks on one head before they switch).
 
 use super::arm::{PatternTrack, TrialPath, reach};
+use crate::estimate::extremes;
 use crate::eye::Eye;
 use crate::map::{Arrangement, MapRegion, TrackGeometry, TrackMap};
 use block::{BadInput, Device, Verb};
@@ -125,11 +126,10 @@ fn count_by_steps<D: Device>(eye: &mut Eye<D>, region: &MapRegion, near: u64) ->
 
 /// Whether reaches from the first track to each after it, ms, go up in steps of so many tracks.
 fn has_steps(reaches: &[f64], heads: usize) -> bool {
-    let extremes =
-        |of: &[f64]| (of.iter().copied().fold(f64::MAX, f64::min), of.iter().copied().fold(f64::MIN, f64::max));
     // The first track is the one that all are seen from.
     let (first, others) = reaches.split_at(heads - 1);
-    let levels: Vec<(f64, f64)> = std::iter::once(first).chain(others.chunks_exact(heads)).map(extremes).collect();
+    let levels: Vec<(f64, f64)> =
+        std::iter::once(first).chain(others.chunks_exact(heads)).map(|level| extremes(level.iter().copied())).collect();
     let uneven = levels.iter().map(|(least, most)| most - least).fold(0.0, f64::max);
     let step = |pair: &[(f64, f64)]| f64::midpoint(pair[1].0, pair[1].1) - f64::midpoint(pair[0].0, pair[0].1);
     STEP * uneven < levels.windows(2).map(step).fold(0.0, f64::max)

@@ -20,8 +20,8 @@ impl<P: Predictor> Array<P> {
         }
     }
 
-    /// A task, with its rows in place of its blocks: where it grows, once for each layout that they are of. What is repaired is said by
-    /// rows.
+    /// A task, with its rows in place of its blocks; where the array grows, once for each layout that they are of. A repair names rows
+    /// already, as they lie when it has grown.
     pub(super) fn of_rows(&self, job: &Job<Task>) -> impl Iterator<Item = Job<Task>> + use<P> {
         let geometry = if job.op == Op::Repair { self.geometry.widest() } else { self.geometry };
         let job = *job;

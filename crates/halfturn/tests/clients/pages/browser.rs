@@ -56,7 +56,7 @@ impl Browser {
         Browser { child, commands, answers, sent: 0, _folder: folder }
     }
 
-    /// An empty page.
+    /// Opens a tab with nothing in it on such a screen.
     pub fn tab(&mut self, screen: Screen) -> Tab<'_> {
         let mut none = Vec::new();
         let made = self.call("", "Target.createTarget", json!({"url": "about:blank"}), &mut none);

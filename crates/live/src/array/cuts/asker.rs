@@ -1,8 +1,9 @@
 //! Who asks an array, and knows what each of its blocks may hold.
 
 use super::disk::{Held, Power, bytes_of};
+use super::growing::grow_order;
 use super::{ANYTHING, BLOCK, DISCARDED};
-use crate::array::{ArrayOrder, Former};
+use crate::array::ArrayOrder;
 use crate::memory::{Pool, Slice};
 use crate::world::{Hands, RequestSource};
 use block::{Discarded, Ending, Extent, Op, Qos, Request, RequestId, Span, Time};
@@ -150,7 +151,7 @@ impl RequestSource for Asker {
             let has_grown = hands.unit.geometry().is_some_and(|it| it.disks() >= self.disks && !it.is_growing());
             self.is_done = is_whole && has_grown && array["scrub"]["state"] != "running";
             if !has_grown && array["grow"].is_null() {
-                self.orders.push((ArrayOrder::Grow("another".into(), Former::Kept), now + Span(500)));
+                self.orders.push((grow_order(), now + Span(500)));
             }
         }
         if room == 0 || now < self.next {

@@ -19,10 +19,6 @@ impl Scene {
         (self.grows && geometry.disks() == self.disks).then(absent)
     }
 
-    pub(super) fn grow_order(&self) -> Option<ArrayOrder> {
-        self.grows.then(|| ArrayOrder::Grow("another".into(), Former::Kept))
-    }
-
     /// What was not cut ended well.
     pub(super) fn check_end(&self, outside: &Outside, is_replaced: bool) {
         let geometry = self.find(outside);
@@ -39,6 +35,11 @@ impl Scene {
     pub(super) fn has_to_grow(&self) -> bool {
         self.grows && self.fate != Fate::Fails
     }
+}
+
+/// To grow by a disk.
+pub(super) fn grow_order() -> ArrayOrder {
+    ArrayOrder::Grow("another".into(), Former::Kept)
 }
 
 impl Rows<'_> {

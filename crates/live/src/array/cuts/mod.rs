@@ -297,7 +297,12 @@ impl Scene {
             let asker = Asker {
                 blocks: std::mem::take(&mut blocks),
                 stamp,
-                orders: self.list_orders(&replaced).into_iter().chain(self.grow_order()).map(at).collect(),
+                orders: self
+                    .list_orders(&replaced)
+                    .into_iter()
+                    .chain(self.grows.then(growing::grow_order))
+                    .map(at)
+                    .collect(),
                 stays: life == 2 && (is_replaced || self.has_to_grow()) || scrubs,
                 disks: if self.has_to_grow() { self.disks + 1 } else { 0 },
                 ..self.make_asker(&outside, geometry)

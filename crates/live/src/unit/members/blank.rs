@@ -104,7 +104,7 @@ impl Members {
             && self.filling_disks().is_empty()
             && self.log.as_ref().is_none_or(WriteLog::is_settled)
             && !self.geometry.is_growing()
-            && self.members.iter().take(self.geometry.disks().into()).all(|member| member.unit.can_empty())
+            && self.disks().iter().all(|member| member.unit.can_empty())
     }
 
     /// Whether that can be done now.

@@ -35,7 +35,7 @@ impl Members {
         let lacking = self.lacking();
         let is_used =
             |disk: &DiskId| self.geometry.has_parity() && !lacking.contains(disk) && !self.foretold.contains(disk);
-        let members = (0..).map(DiskId).zip(&mut self.members);
+        let members = (0..self.geometry.disks()).map(DiskId).zip(&mut self.members);
         let refusing = members.filter(|(disk, _)| is_used(disk)).filter_map(|(disk, member)| {
             let refuses = member.unit.sync().is_err();
             refuses.then_some(disk)
