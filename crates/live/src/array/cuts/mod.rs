@@ -294,15 +294,11 @@ impl Scene {
             let unit = Members::new(geometry, units).logging(log);
             let unit = unit.repairing([self.pace(), self.pace()], Some(outside.opener())).noting(known);
             let places = unit.members().len();
+            let orders = self.list_orders(&replaced).into_iter().chain(self.grows.then(growing::grow_order));
             let asker = Asker {
                 blocks: std::mem::take(&mut blocks),
                 stamp,
-                orders: self
-                    .list_orders(&replaced)
-                    .into_iter()
-                    .chain(self.grows.then(growing::grow_order))
-                    .map(at)
-                    .collect(),
+                orders: orders.map(at).collect(),
                 stays: life == 2 && (is_replaced || self.has_to_grow()) || scrubs,
                 disks: if self.has_to_grow() { self.disks + 1 } else { 0 },
                 ..self.make_asker(&outside, geometry)
