@@ -127,6 +127,10 @@ impl Overheads {
     #[must_use]
     #[inline]
     pub fn stall(&self, blocks: u32, direction: Direction, passage: &Passage) -> Span {
+        // Most drives have no such firmware.
+        if self.large.is_none() {
+            return Span::ZERO;
+        }
         match self.share(blocks, direction) {
             1.0 => Span::ZERO,
             share => Span(((passage.transfer + passage.crossing).0 as f64 * (1.0 / share - 1.0)) as u64),

@@ -256,12 +256,16 @@ impl Segments {
     }
 
     /// What is read into a segment ends at `end`: it has what is before that, as far as it can hold it, and nothing behind.
-    #[inline(never)]
+    #[inline(always)]
     pub(crate) fn end_at(&mut self, i: usize, end: Lbn) {
         // Most often that is as far as it was read to.
-        if self.used == Some(i) && self.held[i].end == end {
-            return;
+        if self.used != Some(i) || self.held[i].end != end {
+            self.end_elsewhere(i, end);
         }
+    }
+
+    #[inline(never)]
+    fn end_elsewhere(&mut self, i: usize, end: Lbn) {
         self.touch(i);
         let segment = self.held[i];
         let least = if end > segment.end { Lbn(end.0.saturating_sub(self.blocks)) } else { Lbn(0) };

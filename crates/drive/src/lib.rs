@@ -6,6 +6,7 @@
 //! the same drive. What is not a disk is in [`other`]. Nothing in a scheduler may know of this crate.
 
 mod account;
+mod ahead;
 mod buffer;
 mod bus;
 mod cache;

@@ -4,10 +4,11 @@
 //! command comes or goes, up to that instant: one event per command. Where several commands are in the drive,
 //! [`crate::queue`] decides which has the arm next.
 //!
-//! The hot path is a short read of a drive with room for one command: `issue` brings its own work up to date, `begin`, made
-//! once more for such drives without anything of queues, looks into the segments, takes the arm, locates the blocks once and lets
-//! them pass as one run. What is rarely so stands in functions that are not inlined into that, and works on copies, so that the
-//! rest stays in registers.
+//! The hot path is a short read that has nothing in the cache, of a drive with room for one command and without the habits that only
+//! some drives have: which are `PLAIN` is settled when a drive is made. `issue` brings its own work up to date, `begin_miss` takes
+//! the arm, locates the blocks once and lets them pass as one run, without a test for any of those habits. All else goes through
+//! `begin`, made once more for drives without a queue. What is rarely so stands in functions that are not inlined into that, and
+//! works on copies, so that the rest stays in registers.
 
 use crate::account::{Account, Parts};
 use crate::cache::Lookup;
@@ -29,7 +30,14 @@ impl Drive {
     pub fn issue(&mut self, now: Time, tag: Tag, command: Command) {
         let inside = self.flying.len() + self.waiting.len();
         assert!(inside < usize::from(self.rules.depth), "a drive takes no more commands than it has room for");
-        self.advance(now);
+        if self.is_plain && command.verb == Verb::Read && self.write_back.is_none() && self.buffer.is_empty() {
+            self.work_ahead::<true>(now);
+            if self.misses(command.at) {
+                return self.begin_miss(now, tag, command.at);
+            }
+        } else {
+            self.advance(now);
+        }
         let writing = self.write_back.is_some() || self.buffer.first().is_some();
         let (issued, ordinal) = (now, self.ordinal);
         if self.rules.depth == 1 {
@@ -228,10 +236,17 @@ impl Drive {
             return;
         }
         // Most often there is but a read-ahead.
+        self.work_ahead::<false>(now);
+    }
+
+    /// The same where there is but a read-ahead, or nothing.
+    #[inline(always)]
+    fn work_ahead<const PLAIN: bool>(&mut self, now: Time) {
         let gap = self.account.until;
-        let began = self.read_ahead.as_ref().map(|ahead| ahead.began);
-        let worked = began.map_or(Span::ZERO, |began| self.read_ahead_until(now).min(now).since(began.max(gap)));
-        self.count_work(now, worked);
+        let Some(ahead) = &self.read_ahead else { return self.count_work(now, Span::ZERO) };
+        let began = ahead.began;
+        let at = if PLAIN { self.go_on_ahead::<true>(now) } else { self.read_ahead_until(now) };
+        self.count_work(now, at.min(now).since(began.max(gap)));
     }
 
     /// What it did up to `now` was nobody's, if no command is in it.
@@ -307,6 +322,25 @@ impl Drive {
     /// The overhead before the arm moves.
     pub(crate) fn overhead(&self, class: After, origin: CommandOrigin) -> Span {
         self.overheads.queued.filter(|_| origin == CommandOrigin::Queue).unwrap_or(class.a(self.last_direction()))
+    }
+
+    /// Whether a read, of blocks that there are, has nothing in the cache, which is seen at a glance.
+    #[inline(always)]
+    fn misses(&self, at: Extent) -> bool {
+        let inside = at.end().0 <= self.mechanics.layout.blocks() && at.blocks > 0;
+        inside && !self.segments.may_have(self.segments.region_of(at.start))
+    }
+
+    /// Begins a read that has nothing in the cache, in a plain drive that has nothing to write: as `begin` would, without what is off.
+    #[inline(always)]
+    fn begin_miss(&mut self, now: Time, tag: Tag, at: Extent) {
+        self.turn = now;
+        self.read_medium::<true, _>(now, at, None, CommandOrigin::Host, |drive, end, parts| {
+            drive.last_write = None;
+            drive.ordinal += 1;
+            debug_assert_eq!(parts.total(), end.since(now), "parts of a read of {at:?}: {parts:?}");
+            drive.flying.push(Flying { tag, issued: now, end, outcome: Outcome::Ok, parts });
+        });
     }
 
     /// Begins a command that may have waited in the drive since it was issued.
@@ -428,7 +462,7 @@ impl Drive {
         if self.cache.ends_at_command {
             self.stop_read_ahead(now);
         }
-        let start = self.take_arm(now + overhead);
+        let start = self.take_arm::<false>(now + overhead);
         let (stroke, spot) = self.move_arm(self.track, at, Direction::Read, start);
         self.hold_arm(start + stroke.total(), spot.track);
         let done = self.overheads.done.read;
@@ -493,3 +527,6 @@ impl Drive {
         Span((self.read_block * u64::from(blocks)) >> 16)
     }
 }
+
+#[cfg(test)]
+mod tests;

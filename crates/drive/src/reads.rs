@@ -1,8 +1,8 @@
-//! Reads: from the cache, from a read-ahead under way, from the medium; and reading ahead.
+//! Reads: from the cache, from a read-ahead under way, from the medium. Reading ahead itself is [`crate::ahead`].
 
 use crate::account::Parts;
 use crate::cache::Lookup;
-use crate::state::{CommandOrigin, Drive, ReadAhead, Sent, mechanical};
+use crate::state::{CommandOrigin, Drive, ReadAhead, mechanical};
 use block::{Direction, Extent, Lbn, Span, Time};
 use disk::{Delivery, Passage, Progress, Spin, Spot, Stroke, Track};
 
@@ -53,12 +53,14 @@ impl Drive {
                     self.read_on(cleared, at, ahead, origin)
                 }
                 None if self.cache.almost_hits || at.start < self.segments.end_of(i) => {
-                    return self.read_medium(now, at, Some(i), origin);
+                    return self.read_medium::<false, _>(now, at, Some(i), origin, |_, end, parts| (end, parts));
                 }
                 // Its overhead passes while the arm clears the way.
-                _ => return self.read_medium(now, at, None, origin),
+                _ => return self.read_medium::<false, _>(now, at, None, origin, |_, end, parts| (end, parts)),
             },
-            Some(Lookup::Miss) => return self.read_medium(now, at, None, origin),
+            Some(Lookup::Miss) => {
+                return self.read_medium::<false, _>(now, at, None, origin, |_, end, parts| (end, parts));
+            }
         };
         parts.external += cleared.since(now);
         (end, parts)
@@ -128,7 +130,7 @@ impl Drive {
         let overhead = self.connecting(origin);
         let rest = Extent { start: reached, blocks: (at.end().0 - reached.0) as u32 };
         let there = self.bus_time(at.blocks - rest.blocks);
-        let delivery = self.delivery(rest, now + overhead + there, self.bus.holds_reading);
+        let delivery = self.delivery::<false>(rest, now + overhead + there, self.bus.holds_reading);
         let (passage, delivery) = self.mechanics.pass_delivered(&self.spindle, since, after, rest, delivery);
         self.hold_arm(passage.end, passage.after.track);
         self.filling = Some((ahead.segment, reached));
@@ -150,16 +152,24 @@ impl Drive {
         (end, Parts { overhead, bus, transfer, ..Parts::default() })
     }
 
-    /// It must come from the medium, or what follows its beginning in `segment`, which goes on with it.
+    /// It must come from the medium, or what follows its beginning in `segment`, which goes on with it. `then` takes its end and
+    /// parts: of what is not at hand in registers it is made apart.
     #[inline(always)]
-    fn read_medium(&mut self, now: Time, at: Extent, segment: Option<usize>, origin: CommandOrigin) -> (Time, Parts) {
+    pub(crate) fn read_medium<const PLAIN: bool, T>(
+        &mut self,
+        now: Time,
+        at: Extent,
+        segment: Option<usize>,
+        origin: CommandOrigin,
+        then: impl FnOnce(&mut Drive, Time, Parts) -> T,
+    ) -> T {
         let overhead = self.overhead(self.overheads.read, origin);
         let held = segment.map_or(at.start, |i| self.segments.end_of(i));
         let rest = Extent { start: held, blocks: (at.end().0 - held.0) as u32 };
-        if self.cache.ends_at_command {
+        if !PLAIN && self.cache.ends_at_command {
             self.stop_read_ahead(now);
         }
-        let start = self.take_arm(now + overhead);
+        let start = self.take_arm::<PLAIN>(now + overhead);
         let (stroke, spot) = self.move_arm(self.track, rest, Direction::Read, start);
         let arrived = start + stroke.total();
         let there = at.blocks - rest.blocks;
@@ -170,12 +180,16 @@ impl Drive {
         let reach = ReadApproach { rest, now, ready: now + overhead, start, stroke, from };
         match self.mechanics.pass_at_once(&self.spindle, arrived, spot, rest, Direction::Read) {
             Some((passage, piece)) => {
-                let delivery = self.delivery(rest, from, self.bus.holds_reading && there > 0);
+                let delivery = self.delivery::<PLAIN>(rest, from, self.bus.holds_reading && there > 0);
                 let delivery = delivery.with_piece(piece, self.mechanics.layout.sector_shift());
-                self.end_read(at, segment, origin, &reach, &spot, (&passage, &delivery))
+                let (end, parts) = self.end_read::<PLAIN>(at, segment, origin, &reach, &spot, (&passage, &delivery));
+                then(self, end, parts)
             }
             // On a copy, so that what is hot stays in registers.
-            None => self.read_pieces(at, segment, origin, &{ reach }),
+            None => {
+                let (end, parts) = self.read_pieces(at, segment, origin, &{ reach });
+                then(self, end, parts)
+            }
         }
     }
 
@@ -190,14 +204,14 @@ impl Drive {
     ) -> (Time, Parts) {
         let (rest, arrived) = (reach.rest, reach.start + reach.stroke.total());
         let spot = self.mechanics.layout.locate(rest.start);
-        let delivery = self.delivery(rest, reach.from, self.bus.holds_reading && rest.blocks < at.blocks);
+        let delivery = self.delivery::<false>(rest, reach.from, self.bus.holds_reading && rest.blocks < at.blocks);
         let (passage, delivery) = self.mechanics.pass_delivered(&self.spindle, arrived, spot, rest, delivery);
-        self.end_read(at, segment, origin, reach, &spot, (&passage, &delivery))
+        self.end_read::<false>(at, segment, origin, reach, &spot, (&passage, &delivery))
     }
 
     /// What follows from how a read passed, and went to the host.
     #[inline(always)]
-    fn end_read(
+    fn end_read<const PLAIN: bool>(
         &mut self,
         at: Extent,
         segment: Option<usize>,
@@ -207,9 +221,9 @@ impl Drive {
         (passage, delivery): (&Passage, &Delivery),
     ) -> (Time, Parts) {
         let ReadApproach { rest, now, ready, start, stroke, from } = *reach;
-        let stall = self.overheads.stall(at.blocks, Direction::Read, passage);
+        let stall = if PLAIN { Span::ZERO } else { self.overheads.stall(at.blocks, Direction::Read, passage) };
         self.hold_arm(passage.end, passage.after.track);
-        if !self.segments.is_none() {
+        if PLAIN || !self.segments.is_none() {
             let passed = self.passed_by(at.end());
             let (segment, from) = match segment {
                 Some(i) => {
@@ -226,16 +240,20 @@ impl Drive {
             };
             self.filling = Some((segment, from));
             self.begin_read_ahead(self.free, passed, passage, segment);
-            self.give_up(segment, at);
+            if !PLAIN {
+                self.give_up(segment, at);
+            }
         }
         let done = self.overheads.done.read;
         self.delivered = delivery.end() + stall;
         let end = self.delivered + done;
-        if let Some(segment) = self.read_ahead.as_ref().map(|ahead| ahead.segment) {
+        if !PLAIN && let Some(segment) = self.read_ahead.as_ref().map(|ahead| ahead.segment) {
             let sent = Time(self.delivered.0.saturating_sub(self.bus_time(at.blocks).0));
             self.hold_ahead(segment, at, sent, self.delivered);
         }
-        self.connects_for(now + self.told_in(origin), from, delivery, end, rest.blocks < at.blocks);
+        if !PLAIN {
+            self.connects_for(now + self.told_in(origin), from, delivery, end, rest.blocks < at.blocks);
+        }
         let mut parts = mechanical(stroke, passage);
         parts.overhead = ready.since(now) + stall + done;
         parts.external = start.since(ready);
@@ -245,12 +263,16 @@ impl Drive {
 
     /// The way of `at` to the host from `from` on. What goes on where the bus is `held` for it waits for no watermark.
     #[inline(always)]
-    fn delivery(&self, at: Extent, from: Time, held: bool) -> Delivery {
+    fn delivery<const PLAIN: bool>(&self, at: Extent, from: Time, held: bool) -> Delivery {
         let from = from.max(self.delivered);
         let sector = 1 << self.mechanics.layout.sector_shift();
         let lead = at.start.0 % sector;
+        let wanted = (lead, u64::from(at.blocks));
+        if PLAIN {
+            return Delivery::new(self.read_block, wanted, 0.0, from, Span::ZERO);
+        }
         let share = if held { 0.0 } else { self.bus.held_back(at.blocks, self.cache.segment) };
-        Delivery::new(self.read_block, (lead, u64::from(at.blocks)), share, from, self.overheads.reselect)
+        Delivery::new(self.read_block, wanted, share, from, self.overheads.reselect)
     }
 
     /// The bus is in use until `end` for data of which some were `cached`: those go from `first` until `from`.
@@ -324,265 +346,6 @@ impl Drive {
         let layout = &self.mechanics.layout;
         let shift = layout.sector_shift();
         Lbn(((end.0 + (1 << shift) - 1) >> shift << shift).min(layout.blocks()))
-    }
-
-    /// The drive reads on into a segment, which ends there, after a passage that ended before block `reached`.
-    #[inline(always)]
-    fn begin_read_ahead(&mut self, began: Time, reached: Lbn, passage: &Passage, segment: usize) {
-        let start = self.segments.start_of(segment);
-        let limit = self.cache.read_ahead_limit_behind(&self.mechanics.layout, start, reached, &passage.after);
-        if reached >= limit {
-            self.read_ahead = None;
-            return;
-        }
-        let least = self.least_ahead(reached, limit);
-        let so_far = Progress { reached, at: passage.end, after: passage.after };
-        self.read_ahead = Some(ReadAhead { began, so_far, limit, least, segment, sent: None });
-    }
-
-    /// A read-ahead under way keeps its distance ahead of what is asked for from its segment; where the drive
-    /// has that habit, one that had stopped goes on.
-    #[inline(never)]
-    fn keep_ahead_of(&mut self, now: Time, i: usize, at: Extent) {
-        match &self.read_ahead {
-            Some(ahead) if ahead.segment == i && at.end() <= ahead.so_far.reached => {
-                let limit = self.read_ahead_limit(self.segments.start_of(i), at.end());
-                // Where reading ahead ends with a command, one that it goes on through counts as one that began it.
-                let least = if self.cache.ends_at_command { self.least_ahead(at.end(), limit) } else { Lbn(0) };
-                if let Some(ahead) = &mut self.read_ahead {
-                    ahead.limit = ahead.limit.max(limit);
-                    ahead.least = ahead.least.max(least);
-                }
-            }
-            None if self.cache.resumes && self.write_back.is_none() && self.buffer.first().is_none() => {
-                let reached = self.segments.end_of(i);
-                let limit = self.read_ahead_limit(self.segments.start_of(i), at.end());
-                let least = if self.cache.ends_at_command { self.least_ahead(at.end(), limit) } else { reached };
-                // What was there before is not lost where this stops.
-                let least = least.max(reached);
-                if reached < limit {
-                    let began = self.free.max(now);
-                    let at = Extent { start: reached, blocks: 1 };
-                    let (stroke, spot) = self.move_arm(self.track, at, Direction::Read, began);
-                    let so_far = Progress { reached, at: began + stroke.total(), after: spot };
-                    self.track = spot.track;
-                    self.read_ahead = Some(ReadAhead { began, so_far, limit, least, segment: i, sent: None });
-                }
-            }
-            _ => {}
-        }
-    }
-
-    /// The segment that holds all of `at`, not counting what a command with the arm is just reading into it.
-    pub(crate) fn segment_of(&self, now: Time, at: Extent) -> Option<usize> {
-        match self.segments.look(at) {
-            Lookup::Hit(i) if self.segments_hold(now, at) && !self.holds_written(at) => Some(i),
-            _ => None,
-        }
-    }
-
-    /// Whether a segment holds the first block of `at`.
-    pub(crate) fn begins_in(&self, segment: usize, at: Extent) -> bool {
-        self.segments.start_of(segment) <= at.start && at.start < self.segments.end_of(segment)
-    }
-
-    /// The arm reads on from where `segment` ends for a read of `at`, which begins in it and waits. False if all of that is
-    /// there.
-    pub(crate) fn read_ahead_for(&mut self, now: Time, segment: usize, at: Extent) -> bool {
-        let reached = self.segments.end_of(segment);
-        if at.end() <= reached {
-            return false;
-        }
-        let limit = self.read_ahead_limit(self.segments.start_of(segment), at.end()).max(at.end());
-        match &mut self.read_ahead {
-            Some(ahead) if ahead.segment == segment => {
-                ahead.limit = ahead.limit.max(limit);
-                ahead.least = ahead.least.max(at.end());
-            }
-            Some(_) => {}
-            None if self.write_back.is_none() => {
-                let began = self.free.max(now);
-                let (stroke, spot) =
-                    self.move_arm(self.track, Extent { start: reached, blocks: 1 }, Direction::Read, began);
-                let so_far = Progress { reached, at: began + stroke.total(), after: spot };
-                self.track = spot.track;
-                self.read_ahead = Some(ReadAhead { began, so_far, limit, least: at.end(), segment, sent: None });
-            }
-            None => {}
-        }
-        true
-    }
-
-    /// The block that is read at least after a read that ended before block `end`, before another command has the arm.
-    fn least_ahead(&self, end: Lbn, limit: Lbn) -> Lbn {
-        // Where a command ends the reading ahead, it ends it there, short of the limit or beyond.
-        let last = if self.cache.ends_at_command { Lbn(self.mechanics.layout.blocks()) } else { limit };
-        Lbn((end.0 + u64::from(self.cache.least_ahead)).min(last.0))
-    }
-
-    /// How far the drive reads on after a read that ended before block `end`, from a segment that begins at `start`.
-    fn read_ahead_limit(&self, start: Lbn, end: Lbn) -> Lbn {
-        self.cache.read_ahead_limit(&self.mechanics.layout, start, end)
-    }
-
-    /// Lets the read-ahead under way proceed up to `now`; once it is complete there is none. Gives when it got there.
-    #[inline]
-    pub(crate) fn read_ahead_until(&mut self, now: Time) -> Time {
-        let Some(ahead) = &mut self.read_ahead else { return self.free };
-        let limit = ahead.limit;
-        match ahead.sent {
-            None => self.mechanics.go_on(&self.spindle, &mut ahead.so_far, limit, now, Direction::Read),
-            Some(sent) => {
-                let mut so_far = ahead.so_far;
-                self.run_ahead_of(&sent, &mut so_far, limit, now);
-                if let Some(ahead) = &mut self.read_ahead {
-                    ahead.so_far = so_far;
-                }
-            }
-        }
-        let Some(ahead) = &self.read_ahead else { return self.free };
-        let (Progress { reached, at, after }, segment) = (&ahead.so_far, ahead.segment);
-        let (reached, at, track, is_done) = (*reached, *at, after.track, *reached >= ahead.limit);
-        self.segments.extend(segment, reached);
-        if is_done {
-            (self.free, self.track, self.read_ahead) = (at, track, None);
-        }
-        at
-    }
-
-    /// How far a read-ahead comes, as [`Mechanics::run_on`](disk::Mechanics::run_on) has it; it waits where it would
-    /// overwrite what is still to be sent.
-    fn run_ahead(&self, ahead: &ReadAhead, so_far: &mut Progress, limit: Lbn, until: Time) {
-        match &ahead.sent {
-            None => self.mechanics.go_on(&self.spindle, so_far, limit, until, Direction::Read),
-            Some(sent) => self.run_ahead_of(sent, so_far, limit, until),
-        }
-    }
-
-    /// The same behind what is still being sent.
-    fn run_ahead_of(&self, sent: &Sent, so_far: &mut Progress, limit: Lbn, until: Time) {
-        loop {
-            let next = self.spindle.reach(so_far.at, so_far.after.angle).max(so_far.at);
-            let bound = if next >= sent.until { limit } else { limit.min(self.room_after(sent, next)) };
-            if so_far.reached < bound || bound >= limit {
-                self.mechanics.go_on(&self.spindle, so_far, bound, until, Direction::Read);
-                if so_far.reached < bound || so_far.reached >= limit || so_far.at >= until {
-                    return;
-                }
-                // There may be room for more by now.
-                continue;
-            }
-            if so_far.at >= until {
-                return;
-            }
-            // The next sector comes under the head while there is no room for it: a turn later it may be there.
-            let passed = next + self.sector_time(so_far.after.track.zone);
-            if passed >= until {
-                so_far.at = until;
-                return;
-            }
-            so_far.at = passed;
-        }
-    }
-
-    /// Up to which block a segment has room at `now`, of which blocks are being sent.
-    fn room_after(&self, sent: &Sent, now: Time) -> Lbn {
-        let gone = (now.since(sent.from).0 << 16) / self.read_block.max(1);
-        Lbn(sent.at.start.0 + gone.min(u64::from(sent.at.blocks)) + u64::from(self.cache.segment))
-    }
-
-    /// What is sent of `at` from `from` until `until` keeps its place in the segment; what was there at once goes at once.
-    fn hold_ahead(&mut self, segment: usize, at: Extent, from: Time, until: Time) {
-        if self.cache.overtakes {
-            return;
-        }
-        if let Some(ahead) = self.read_ahead.as_mut().filter(|ahead| ahead.segment == segment) {
-            ahead.sent = Some(Sent { at, from, until });
-        }
-    }
-
-    /// When the read-ahead under way has read the least it does; none if it has.
-    pub(crate) fn least_read(&self, now: Time) -> Option<Time> {
-        let ahead = self.read_ahead.filter(|ahead| ahead.so_far.reached < ahead.least)?;
-        let mut so_far = ahead.so_far;
-        self.run_ahead(&ahead, &mut so_far, ahead.least, Time::NEVER);
-        Some(so_far.at).filter(|at| *at > now)
-    }
-
-    /// When, and where, a read-ahead lets go of an arm that could be used from `ready` on; and up to which block what was read
-    /// is kept.
-    #[inline(always)]
-    pub(crate) fn read_ahead_stopped(&self, ahead: &ReadAhead, ready: Time) -> (Time, Track, Lbn) {
-        let so_far = &ahead.so_far;
-        if so_far.at >= ready && so_far.reached >= ahead.least {
-            return self.left_at(so_far, ahead.least, ready);
-        }
-        self.run_to_stop(ahead, ready)
-    }
-
-    /// The same where it has still to read on.
-    #[inline(never)]
-    fn run_to_stop(&self, ahead: &ReadAhead, ready: Time) -> (Time, Track, Lbn) {
-        let mut so_far = ahead.so_far;
-        if so_far.reached < ahead.least {
-            self.run_ahead(ahead, &mut so_far, ahead.least, Time::NEVER);
-        }
-        if so_far.at < ready {
-            self.run_ahead(ahead, &mut so_far, ahead.limit, ready);
-        }
-        self.left_at(&so_far, ahead.least, ready)
-    }
-
-    /// The same where it has come as far as that.
-    #[inline(always)]
-    fn left_at(&self, stopped: &Progress, least: Lbn, ready: Time) -> (Time, Track, Lbn) {
-        if self.cache.stops_in_sector || self.cache.ends_at_command {
-            return self.left_inside(stopped, least, ready);
-        }
-        (stopped.at, stopped.after.track, stopped.reached)
-    }
-
-    /// The same where a sector may be left before it has passed.
-    #[inline(never)]
-    fn left_inside(&self, stopped: &Progress, least: Lbn, ready: Time) -> (Time, Track, Lbn) {
-        let Progress { reached, at, after } = stopped;
-        let all = (*at, after.track, *reached);
-        if *at <= ready.min(self.turn) {
-            return all;
-        }
-        // A sector can be left inside, but for the least it reads; a move to the next track cannot.
-        let sector = 1 << self.mechanics.layout.sector_shift();
-        if reached.0 <= least.0.next_multiple_of(sector) || !self.lies_under(Lbn(reached.0 - sector), after) {
-            return all;
-        }
-        let before = Lbn(reached.0 - sector);
-        if self.cache.stops_in_sector && *at > ready {
-            (ready, after.track, before)
-        } else if self.cache.ends_at_command && *at > self.turn {
-            // Where a command ends it, the sector under way is lost.
-            (*at, after.track, before)
-        } else {
-            all
-        }
-    }
-
-    /// Whether a block lies on the track, and of its spares if so, that a head is on that has come to a sector or two after it.
-    fn lies_under(&self, block: Lbn, head: &Spot) -> bool {
-        if head.before > 1 {
-            return true;
-        }
-        let there = self.mechanics.layout.locate(block);
-        (there.track, there.remapped) == (head.track, head.remapped)
-    }
-
-    /// Stops reading ahead, so that the arm is free at `ready`.
-    #[inline(always)]
-    pub(crate) fn stop_read_ahead(&mut self, ready: Time) {
-        let Some(ahead) = &self.read_ahead else { return };
-        let (at, track, reached) = self.read_ahead_stopped(ahead, ready);
-        let segment = ahead.segment;
-        self.segments.end_at(segment, reached);
-        (self.free, self.track, self.read_ahead) = (at, track, None);
     }
 }
 

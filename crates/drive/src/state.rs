@@ -1,5 +1,5 @@
 //! What a drive is made of: its parts, and what is under way in it. What it does with them is told apart: [`crate::machine`]
-//! takes commands and completes them, [`crate::reads`] and [`crate::writes`] serve them, [`crate::queue`] picks the next,
+//! takes commands and completes them, [`crate::reads`] and [`crate::writes`] serve them, [`crate::ahead`] reads on, [`crate::queue`] picks the next,
 //! [`crate::bus`] has them share one bus.
 
 use crate::account::{Account, Parts};
@@ -7,7 +7,7 @@ use crate::buffer::WriteBuffer;
 use crate::cache::{SegmentRegion, Segments};
 use crate::noise::{SeekNoise, Spindle};
 use block::{Command, Direction, Extent, Lbn, Outcome, Span, Tag, Time};
-use disk::{Bus, Cache, Mechanics, Overheads, Passage, Progress, Queue, Sheet, Spot, Stroke, Track, Truth};
+use disk::{Bus, Cache, FreesAt, Mechanics, Overheads, Passage, Progress, Queue, Sheet, Spot, Stroke, Track, Truth};
 use std::sync::Arc;
 
 /// A command whose completion is known.
@@ -65,6 +65,8 @@ pub struct Drive {
     pub(crate) cache: Cache,
     pub(crate) rules: Queue,
     pub(crate) bus: Bus,
+    /// Whether it has none of the habits that only some drives have: then most reads are begun without a test for each of them.
+    pub(crate) is_plain: bool,
     /// Time of a block on the bus, in 2⁻¹⁶ ns, of a read and of a write.
     pub(crate) read_block: u64,
     pub(crate) write_block: u64,
@@ -132,6 +134,7 @@ impl Drive {
             cache,
             rules: sheet.queue,
             bus: sheet.bus,
+            is_plain: is_plain(sheet),
             read_block: sheet.bus.block_time(Direction::Read),
             write_block: sheet.bus.block_time(Direction::Write),
             spindle: Spindle::new(sheet.mechanics.rotation, truth, seed),
@@ -168,6 +171,16 @@ impl Drive {
             account: Account::default(),
         }
     }
+}
+
+/// Whether a drive takes one command at a time, reads into segments, and has none of the habits that only some have.
+fn is_plain(sheet: &Sheet) -> bool {
+    let Sheet { cache, bus, overheads, queue, .. } = sheet;
+    let alone = queue.depth == 1 && queue.frees_at == FreesAt::Medium;
+    let goes_at_once = !bus.exclusive && bus.watermark == 0.0 && overheads.reselect == Span::ZERO;
+    let keeps = cache.segments > 0 && cache.overtakes && !cache.forgets;
+    let reads_on = !cache.ends_at_command && !cache.stops_in_sector;
+    alone && goes_at_once && overheads.large.is_none() && keeps && reads_on
 }
 
 /// A read that runs on past what was asked for.

@@ -99,7 +99,7 @@ impl Drive {
             again.unwrap_or(Disconnect { command: plain, data: self.overheads.prepare, ..Disconnect::default() });
         let ready = now + command + seek;
         self.supersede(at);
-        let start = self.take_arm(ready);
+        let start = self.take_arm::<false>(ready);
         let (stroke, spot) = self.move_arm(self.track, at, Direction::Write, start);
         let reached = start + stroke.total();
         let arrived = self.read_before(reached, &spot, at);
@@ -486,7 +486,11 @@ impl Drive {
     /// Ends the drive's own work: a write-back when it is complete, and all of them where they go first; a read-ahead
     /// at the first sector boundary after `ready`. Gives when the arm can go.
     #[inline(always)]
-    pub(crate) fn take_arm(&mut self, ready: Time) -> Time {
+    pub(crate) fn take_arm<const PLAIN: bool>(&mut self, ready: Time) -> Time {
+        if PLAIN {
+            self.stop_ahead::<true>(ready);
+            return self.free.max(ready).max(self.held);
+        }
         if self.write_back.is_none() && self.buffer.first().is_none() && !self.waits_for_writes {
             self.stop_read_ahead(ready);
             return self.free.max(ready).max(self.held);
@@ -517,7 +521,7 @@ impl Drive {
     pub(crate) fn foresee_arm(&self, ready: Time) -> (Time, Track) {
         if self.cache.drain != Drain::Soonest && self.buffer.first().is_some() {
             let mut drive = self.clone();
-            let free = drive.take_arm(ready);
+            let free = drive.take_arm::<false>(ready);
             return (free, drive.track);
         }
         match (&self.read_ahead, self.write_back) {
@@ -526,7 +530,7 @@ impl Drive {
                 (done.at, done.after.track)
             }
             (Some(ahead), None) => {
-                let (at, track, _) = self.read_ahead_stopped(ahead, ready);
+                let (at, track, _) = self.read_ahead_stopped::<false>(ahead, ready);
                 (at, track)
             }
             (None, None) => (self.free, self.track),

@@ -71,8 +71,8 @@ pub struct Mix {
     sources: Vec<Source>,
     slots: Vec<Slot>,
     free: Vec<RequestId>,
-    /// The source that is due first, and when.
-    first: Option<(Time, usize)>,
+    /// The source that is due first, if any is.
+    first: usize,
     meter: Meter,
     /// Requests to end before the closed loops have settled.
     settles: u64,
@@ -113,7 +113,7 @@ impl Mix {
             meter.begin_scan(experiment.class_of(workload), until - from, plan.unit);
         }
         let scans = scan.is_some();
-        let mut mix = Mix { sources, slots: Vec::new(), free: Vec::new(), first: None, meter, settles, scans };
+        let mut mix = Mix { sources, slots: Vec::new(), free: Vec::new(), first: 0, meter, settles, scans };
         mix.find_first();
         Ok(mix)
     }
@@ -142,25 +142,29 @@ impl Mix {
 
     #[inline(always)]
     fn find_first(&mut self) {
-        if let [source] = &self.sources[..] {
-            self.first = source.due.map(|due| (due, 0));
-            return;
+        // Of one it is always that.
+        if self.sources.len() > 1 {
+            self.compare_dues();
         }
+    }
+
+    fn compare_dues(&mut self) {
         let dues = self.sources.iter().enumerate().filter_map(|(i, source)| Some((source.due?, i)));
-        self.first = dues.min();
+        self.first = dues.min().map_or(0, |(_, first)| first);
     }
 }
 
 impl Load for Mix {
     #[inline(always)]
     fn due(&self) -> Option<Time> {
-        self.first.map(|(due, _)| due)
+        self.sources.get(self.first).and_then(|source| source.due)
     }
 
     #[inline(always)]
     fn fire(&mut self, _: Time, left: Span) -> Result<Option<Input>, BadInput> {
-        let (due, index) = self.first.expect("a request is due");
+        let index = self.first;
         let source = &mut self.sources[index];
+        let due = source.due.expect("a request is due");
         let (draft, due_next) = source.workload.make_due()?;
         source.due = due_next;
         if !source.closed {

@@ -316,43 +316,42 @@ impl<P: Predictor> Board<P> {
     /// Ends a job, off the hot path.
     #[inline(never)]
     pub(crate) fn end(&mut self, id: JobId, ending: Ending, out: &mut Vec<Action>) {
-        self.end_inline::<false>(id, ending, out);
+        self.end_inline(id, ending, out);
     }
 
     /// Ends a job. Those held because of it are released before the world is told, which may then use its request anew.
     #[inline(always)]
-    pub(crate) fn end_inline<const PLAIN: bool>(&mut self, id: JobId, ending: Ending, out: &mut impl ActionSink) {
+    pub(crate) fn end_inline(&mut self, id: JobId, ending: Ending, out: &mut Vec<Action>) {
         let Some(job) = self.jobs.get(id) else { return };
         let (request, held) = (job.request, job.first_held);
-        if !PLAIN && job.state == JobState::Wanted {
+        if job.state == JobState::Wanted {
             self.jobs.free(id);
             return out.push(Action::Finish(request, ending));
         }
-        if !PLAIN
-            && let Some(turns) = &mut self.queue.turns
+        if let Some(turns) = &mut self.queue.turns
             && job.state == JobState::Serving
             && job.op != Op::Flush
         {
             turns.end_turn(job.qos.class);
         }
-        if !PLAIN && self.queue.follows && job.op != Op::Flush {
+        if self.queue.follows && job.op != Op::Flush {
             self.queue.end(&self.rules, job);
         }
         self.overlap.remove(job);
-        if !PLAIN && self.demands.is_some() {
+        if self.demands.is_some() {
             let job = *job;
             self.discount_demand(&job);
         }
         self.jobs.free(id);
         if held.is_some() {
-            out.gather(|out| self.release(held, out));
+            self.release(held, out);
         }
         out.push(Action::Finish(request, ending));
     }
 
     /// The jobs that were held because of one that has ended are queued, or held because of another.
     #[inline(never)]
-    fn release(&mut self, mut held: Option<JobId>, out: &mut Vec<Action>) {
+    pub(crate) fn release(&mut self, mut held: Option<JobId>, out: &mut Vec<Action>) {
         while let Some(id) = held {
             let Some(waiting) = self.jobs.get(id).copied() else { break };
             held = waiting.next_held;
@@ -362,27 +361,12 @@ impl<P: Predictor> Board<P> {
 
     /// The command of a tag came back; nothing if there was none. Whatever learns from it has learned.
     #[inline(always)]
-    pub(crate) fn land<const PLAIN: bool>(
-        &mut self,
-        tag: Tag,
-        happened: Time,
-        outcome: Outcome,
-    ) -> Option<(Errand, Command)> {
+    pub(crate) fn land(&mut self, tag: Tag, happened: Time, outcome: Outcome) -> Option<(Errand, Command)> {
         let slot = self.flying.get_mut(tag.0 as usize)?;
-        if PLAIN
-            && let Some((_, command)) = slot
-            && !matches!(command.verb, Verb::Discard(_))
-        {
-            // Where it is, not a copy, of which all would be needed then.
-            self.belief.note_completion(happened, command, outcome);
-        }
         // Not taken, which would move what is left behind, too.
         let (errand, command) = (*slot)?;
         *slot = None;
         self.in_flight -= 1;
-        if PLAIN {
-            return Some((errand, command));
-        }
         if let Some(paying) = self.paying.get_mut(tag.0 as usize) {
             let paying = paying.take();
             self.pay(paying, &command, happened);
@@ -405,6 +389,36 @@ impl<P: Predictor> Board<P> {
             admission.guess_next(&mut self.belief, happened, inside);
         }
         Some((errand, command))
+    }
+
+    /// The same of a plain core: what the command was for, and what it did, without a copy of it.
+    #[inline(always)]
+    pub(crate) fn land_plain(&mut self, tag: Tag, happened: Time, outcome: Outcome) -> Option<(Errand, Verb, Extent)> {
+        let slot = self.flying.get_mut(tag.0 as usize)?;
+        let (errand, command) = slot.as_ref()?;
+        if !matches!(command.verb, Verb::Discard(_)) {
+            self.belief.note_completion(happened, command, outcome);
+        }
+        let landed = (*errand, command.verb, command.at);
+        *slot = None;
+        self.in_flight -= 1;
+        Some(landed)
+    }
+
+    /// Whether a read that comes to a plain core is the next to be served: nothing waits, and the device has room.
+    #[inline(always)]
+    pub(crate) fn is_next(&mut self, job: &Job<P::Spot>) -> bool {
+        let has_room = self.in_flight < u32::from(self.caps.depth) && self.flushes.is_empty();
+        let is_free = job.op == Op::Read && job.qos.deadline.is_none() && !self.overlap.watches(Op::Read);
+        has_room && is_free && self.deadlines.is_empty() && self.queue.passes(job, &self.belief)
+    }
+
+    /// Gives the device a job that is next, without a stop in the queue.
+    #[inline(always)]
+    pub(crate) fn serve_at_once(&mut self, now: Time, job: Job<P::Spot>, out: &mut impl ActionSink) {
+        let id = self.jobs.insert(job);
+        self.decisions += 1;
+        self.issue_whole::<true>(now, id, out);
     }
 
     /// Gives the device a request whole, as the caller guarantees there is room for.

@@ -13,6 +13,8 @@
 //! whoever's; the front lets no flush end well that was asked before such a failure and ended after it, and none at
 //! all until the volume is told to go on.
 
+mod plain;
+
 use crate::admission::{Admission, Limits};
 use crate::arbiter::{self, Arbiter};
 use crate::board::{Board, Errand};
@@ -129,7 +131,7 @@ impl<P: Predictor> Core<P> {
             self.pass(now, &input);
         }
         match input {
-            Input::Done(_, tag, happened, outcome) => self.finish_command::<false>(tag, happened, outcome, out),
+            Input::Done(_, tag, happened, outcome) => self.finish_command(tag, happened, outcome, out),
             Input::Submit(request) => self.submit::<false>(now, &request, out),
             Input::Amend(request, change) => self.amend(request, change, out),
             // A disk that fails says so by each command.
@@ -159,7 +161,7 @@ impl<P: Predictor> Core<P> {
     #[inline(always)]
     pub(crate) fn handle_plain(&mut self, now: Time, input: Input, out: &mut impl ActionSink) {
         match input {
-            Input::Done(_, tag, happened, outcome) => self.finish_command::<true>(tag, happened, outcome, out),
+            Input::Done(_, tag, happened, outcome) => self.finish_plain(tag, happened, outcome, out),
             Input::Submit(request) => self.submit::<true>(now, &request, out),
             other => return out.gather(|out| self.handle(now, other, out)),
         }
@@ -382,6 +384,9 @@ impl<P: Predictor> Core<P> {
         self.sequence += 1;
         let mut job = Job::new(request, now, self.sequence, board.belief.spot(request.at));
         job.part = self.part;
+        if PLAIN && board.is_next(&job) {
+            return board.serve_at_once(now, job, out);
+        }
         if !PLAIN {
             if let Some(preemptible) = &mut self.preemptible
                 && !flush
@@ -410,33 +415,31 @@ impl<P: Predictor> Core<P> {
     }
 
     #[inline(always)]
-    fn finish_command<const PLAIN: bool>(
-        &mut self,
-        tag: Tag,
-        happened: Time,
-        outcome: Outcome,
-        out: &mut impl ActionSink,
-    ) {
-        let Some((errand, command)) = self.board.land::<PLAIN>(tag, happened, outcome) else {
+    fn finish_command(&mut self, tag: Tag, happened: Time, outcome: Outcome, out: &mut Vec<Action>) {
+        let Some((errand, command)) = self.board.land(tag, happened, outcome) else {
             debug_assert!(false, "{tag:?} was not in flight");
             return;
         };
         let Errand::Job(id) = errand else {
-            return out.gather(|out| self.finish_errand((errand, &command), happened, outcome, out));
+            return self.finish_errand((errand, &command), happened, outcome, out);
         };
         match outcome {
-            Outcome::Ok if self.progress::<PLAIN>(id, &command, happened) => {
-                self.board.end_inline::<PLAIN>(id, Ending::Finished, out);
-            }
+            Outcome::Ok if self.progress(id, &command, happened) => self.board.end_inline(id, Ending::Finished, out),
             Outcome::Ok => {}
-            Outcome::Failed(_) if self.tries_again(id, &command) => {}
-            Outcome::Failed(errno) => {
-                if let Some(preemptible) = &mut self.preemptible {
-                    preemptible.short.forget(id);
-                }
-                out.gather(|out| self.board.end(id, Ending::Failed(errno), out));
-            }
+            Outcome::Failed(errno) => self.fail(id, command.verb, errno, out),
         }
+    }
+
+    /// A command of a request failed: it is tried again, or the request fails.
+    #[inline(never)]
+    fn fail(&mut self, id: JobId, verb: Verb, errno: i32, out: &mut Vec<Action>) {
+        if self.tries_again(id, verb) {
+            return;
+        }
+        if let Some(preemptible) = &mut self.preemptible {
+            preemptible.short.forget(id);
+        }
+        self.board.end(id, Ending::Failed(errno), out);
     }
 
     /// A command came back that was not for a request.
@@ -458,7 +461,7 @@ impl<P: Predictor> Core<P> {
 
     /// A command of a request came back well: so much more of it is done. Says whether that is all of it.
     #[inline(always)]
-    fn progress<const PLAIN: bool>(&mut self, id: JobId, command: &Command, now: Time) -> bool {
+    fn progress(&mut self, id: JobId, command: &Command, now: Time) -> bool {
         let Some(job) = self.board.jobs.get_mut(id) else { return true };
         if job.op == Op::Flush {
             return true;
@@ -467,9 +470,6 @@ impl<P: Predictor> Core<P> {
         job.failed = 0;
         let sound = job.op != Op::Write { fua: true } || command.at == job.at || command.verb == Verb::Flush;
         let all = job.done == job.at.blocks && sound;
-        if PLAIN {
-            return all;
-        }
         if let Some(free) = &mut self.board.free {
             free.note_done(now, self.board.belief.turn());
         }
@@ -484,9 +484,9 @@ impl<P: Predictor> Core<P> {
 
     /// A command of a request failed: whether it is given to the device again. What a flush that failed has lost, a second one
     /// does not bring back.
-    fn tries_again(&mut self, id: JobId, command: &Command) -> bool {
+    fn tries_again(&mut self, id: JobId, verb: Verb) -> bool {
         let board = &mut self.board;
-        let Some(job) = board.jobs.get_mut(id).filter(|_| command.verb != Verb::Flush) else { return false };
+        let Some(job) = board.jobs.get_mut(id).filter(|_| verb != Verb::Flush) else { return false };
         if job.failed >= board.rules.class(job.qos.class).retries {
             return false;
         }

@@ -134,6 +134,15 @@ impl<P: Predictor> Queue<P> {
         }
     }
 
+    /// Whether a job that comes while none waits in the one line there is may go to the device at once.
+    #[inline(always)]
+    pub(crate) fn passes(&mut self, job: &Job<P::Spot>, belief: &P) -> bool {
+        match self.lines.first_mut() {
+            Some(line) if line.held == 0 => line.policy.pass(job, belief),
+            _ => false,
+        }
+    }
+
     /// Whether jobs are not in their lines alone.
     #[inline(always)]
     fn is_kept_twice(&self) -> bool {

@@ -5,6 +5,9 @@
 //! neighbours are nearly empty, so they adapt to the density of the keys. Leaves are used again: in steady state
 //! nothing is allocated.
 //!
+//! A leaf that goes leaves a hole in the directory, which the next one that splits nearby fills: of thousands of leaves, few
+//! places move.
+//!
 //! Where biases differ, a leaf keeps its entries by bias, so that a search ends at the first one that is too great: of
 //! requests that age only the old ones of each leaf are looked at.
 
@@ -49,7 +52,23 @@ impl Slot {
     pub(crate) fn low(&self) -> u64 {
         (self.low >> 64) as u64
     }
+
+    /// Whether it is of no leaf any more. Then it begins where the next one does, and is never the last.
+    #[inline(always)]
+    pub(crate) fn is_hole(&self) -> bool {
+        self.leaf == HOLE
+    }
 }
+
+/// The leaf of slots that have none: it is empty.
+const HOLE: u32 = 0;
+
+/// How far behind a leaf that splits a hole is looked for.
+const NEAR: usize = 64;
+
+/// Slots from which on leaves that go leave holes: fewer are soon moved. No more than one in so many is a hole.
+const MANY: usize = 512;
+const SHARE: usize = 4;
 
 /// What an entry is beside its key.
 #[derive(Clone, Copy, Debug)]
@@ -142,37 +161,51 @@ impl<T: Copy> Leaf<T> {
         self.set(i, self.entry(self.len));
     }
 
-    /// The first entry whose key is `key` or more.
-    #[inline]
+    /// The first entry whose key is `key` or more. Without a branch: which key is the nearest cannot be foreseen.
+    #[inline(always)]
     fn at_or_after(&self, key: u64) -> Option<usize> {
         // Keys below `key` wrap to the far end, and are passed over.
-        let (mut found, mut least) = (None, u64::MAX - key);
+        let (mut first, mut last, mut least) = (LEAF, LEAF, u64::MAX - key);
         for (i, other) in self.keys().iter().enumerate() {
             let beyond = other.wrapping_sub(key);
-            if beyond > least {
-                continue;
-            }
-            let is_first = |before: usize| beyond < least || self.rest[i].sequence < self.rest[before].sequence;
-            if found.is_none_or(is_first) {
-                (found, least) = (Some(i), beyond);
-            }
+            // The first and the last of those that are as near.
+            first = if beyond < least { i } else { first };
+            last = if beyond <= least { i } else { last };
+            least = beyond.min(least);
         }
-        found
+        if first == last { (first < LEAF).then_some(first) } else { self.oldest_of(self.keys[last]) }
     }
 
-    /// Gives the upper half, and its first entry. Both halves keep their entries in the order they had.
-    fn split(&mut self) -> (Leaf<T>, u128) {
+    /// Of the entries with this key the first.
+    #[inline(never)]
+    fn oldest_of(&self, key: u64) -> Option<usize> {
+        (0..self.len).filter(|i| self.keys[*i] == key).min_by_key(|i| self.rest[*i].sequence)
+    }
+
+    /// Where to split it so that about half of it is on each side.
+    fn middle(&self) -> u128 {
+        // The mean of the keys tells as much at less cost, unless they lie in a heap.
+        let sum: u128 = self.keys().iter().map(|key| u128::from(*key)).sum();
+        let mean = (sum / self.len as u128) as u64;
+        let below = self.keys().iter().filter(|key| **key < mean).count();
+        if below >= LEAF / 4 && self.len - below >= LEAF / 4 { order_of(mean, 0) } else { self.median() }
+    }
+
+    #[inline(never)]
+    fn median(&self) -> u128 {
         let mut orders = [0; LEAF];
-        orders[..self.len].iter_mut().enumerate().for_each(|(i, order)| *order = self.order(i));
-        let half = self.len / 2;
-        let median = *orders[..self.len].select_nth_unstable(half).1;
-        let mut upper = Leaf { len: 0, ..self.clone() };
+        orders.iter_mut().zip(self.orders()).for_each(|(order, its)| *order = its);
+        *orders[..self.len].select_nth_unstable(self.len / 2).1
+    }
+
+    /// Gives what does not come before `middle` to another leaf, which is empty. Both keep their entries in the order they had.
+    fn split_into(&mut self, upper: &mut Leaf<T>, middle: u128) {
         let whole = std::mem::take(&mut self.len);
+        upper.len = 0;
         for i in 0..whole {
             let entry = self.entry(i);
-            if order_of(entry.key, entry.sequence) < median { self.push(entry) } else { upper.push(entry) }
+            if order_of(entry.key, entry.sequence) < middle { self.push(entry) } else { upper.push(entry) }
         }
-        (upper, median)
     }
 }
 
@@ -185,13 +218,14 @@ pub(crate) struct Sorted<T> {
     directory: Vec<Slot>,
     leaves: Vec<Leaf<T>>,
     spare: Vec<u32>,
+    holes: usize,
     len: usize,
 }
 
 impl<T: Copy> Sorted<T> {
     pub(crate) fn new() -> Sorted<T> {
         let (directory, leaves, spare) = (Vec::new(), Vec::new(), Vec::new());
-        Sorted { by_bias: false, is_biased: false, directory, leaves, spare, len: 0 }
+        Sorted { by_bias: false, is_biased: false, directory, leaves, spare, holes: 0, len: 0 }
     }
 
     /// One whose leaves keep their entries by bias, the least first.
@@ -252,6 +286,9 @@ impl<T: Copy> Sorted<T> {
         self.len += 1;
         self.is_biased |= entry.bias > 0;
         if self.directory.is_empty() {
+            if self.leaves.is_empty() {
+                self.leaves.push(Leaf { len: 0, ..Leaf::new(entry) });
+            }
             let leaf = self.take_leaf(Leaf::new(entry));
             self.directory.push(Slot { low: 0, leaf, bias: entry.bias });
             return;
@@ -345,37 +382,84 @@ impl<T: Copy> Sorted<T> {
     }
 
     /// The upper half of a full leaf becomes a leaf of its own.
+    #[inline(never)]
     fn split(&mut self, slot: usize) {
-        let (upper, low) = self.leaves[self.directory[slot].leaf as usize].split();
-        let leaf = self.take_leaf(upper);
-        self.directory.insert(slot + 1, Slot { low, leaf, bias: 0 });
+        let from = self.directory[slot].leaf as usize;
+        let low = self.leaves[from].middle();
+        let leaf = self.spare.pop().unwrap_or_else(|| {
+            self.leaves.push(self.leaves[from].clone());
+            self.leaves.len() as u32 - 1
+        });
+        if let Ok([lower, upper]) = self.leaves.get_disjoint_mut([from, leaf as usize]) {
+            lower.split_into(upper, low);
+        }
+        self.put_slot(slot + 1, Slot { low, leaf, bias: 0 });
         self.directory[slot].bias = self.least_bias(slot);
         self.directory[slot + 1].bias = self.least_bias(slot + 1);
+    }
+
+    /// Puts a slot at a place: those from there up to the next hole move up by one.
+    fn put_slot(&mut self, place: usize, slot: Slot) {
+        let near = self.directory.len().min(place + NEAR);
+        match self.directory[place..near].iter().position(Slot::is_hole) {
+            Some(moved) => {
+                self.directory.copy_within(place..place + moved, place + 1);
+                self.directory[place] = slot;
+                self.holes -= 1;
+            }
+            None => self.directory.insert(place, slot),
+        }
+    }
+
+    /// A slot loses its leaf, of which nothing is left in it. What comes before the next one is the one's before it.
+    fn vacate(&mut self, slot: usize) {
+        self.spare.push(self.directory[slot].leaf);
+        let first = self.directory[..slot].iter().rposition(|before| !before.is_hole()).map_or(0, |before| before + 1);
+        let next = self.directory[slot + 1..].iter().position(|after| !after.is_hole()).map(|after| slot + 1 + after);
+        let Some(next) = next else {
+            self.holes -= self.directory.len() - first - 1;
+            return self.directory.truncate(first);
+        };
+        if first == 0 {
+            self.directory[next].low = 0;
+        }
+        self.holes += 1;
+        let low = self.directory[next].low;
+        self.directory[first..next].fill(Slot { low, leaf: HOLE, bias: u64::MAX });
+        if self.directory.len() < MANY || self.holes * SHARE > self.directory.len() {
+            self.directory.retain(|slot| !slot.is_hole());
+            self.holes = 0;
+        }
     }
 
     /// A nearly empty leaf joins a neighbour that has room to spare; an empty one goes.
     fn join(&mut self, slot: usize) {
         if self.is_empty() {
-            self.spare.extend(self.directory.drain(..).map(|slot| slot.leaf));
+            self.spare.extend(self.directory.drain(..).filter(|slot| !slot.is_hole()).map(|slot| slot.leaf));
+            self.holes = 0;
             return;
         }
         if self.leaf(slot).len == 0 {
-            self.spare.push(self.directory.remove(slot).leaf);
-            self.directory[0].low = 0;
-            return;
+            return self.vacate(slot);
         }
-        let left = slot.min(self.directory.len().saturating_sub(2));
-        let right = left + 1;
-        if right < self.directory.len() && self.leaf(left).len + self.leaf(right).len <= JOINED {
-            let from = self.directory.remove(right).leaf;
-            self.spare.push(from);
-            for i in 0..self.leaves[from as usize].len {
-                let entry = self.leaves[from as usize].entry(i);
-                self.push(self.directory[left].leaf, entry);
+        let after = |slot: usize| (slot + 1..self.directory.len()).find(|after| !self.directory[*after].is_hole());
+        let before = |slot: usize| (0..slot).rev().find(|before| !self.directory[*before].is_hole());
+        let (left, right) = match after(slot) {
+            Some(right) => (slot, Some(right)),
+            None => (before(slot).unwrap_or(slot), Some(slot).filter(|_| before(slot).is_some())),
+        };
+        match right {
+            Some(right) if self.leaf(left).len + self.leaf(right).len <= JOINED => {
+                let from = self.directory[right].leaf;
+                for i in 0..self.leaves[from as usize].len {
+                    let entry = self.leaves[from as usize].entry(i);
+                    self.push(self.directory[left].leaf, entry);
+                }
+                // Before what is left of it may move.
+                self.directory[left].bias = self.least_bias(left);
+                self.vacate(right);
             }
-            self.directory[left].bias = self.least_bias(left);
-        } else {
-            self.directory[slot].bias = self.least_bias(slot);
+            _ => self.directory[slot].bias = self.least_bias(slot),
         }
     }
 }
@@ -438,13 +522,64 @@ mod tests {
                 let mut all: Vec<_> = sorted.within(0, u64::MAX).map(|e| (e.key, e.sequence)).collect();
                 all.sort_unstable();
                 prop_assert!(all.iter().eq(model.iter()));
-                for slot in 0..sorted.directory().len() {
+                let directory = sorted.directory();
+                prop_assert_eq!(directory.iter().filter(|slot| slot.is_hole()).count(), sorted.holes);
+                prop_assert!(directory.last().is_none_or(|last| !last.is_hole()));
+                prop_assert!(directory.first().is_none_or(|first| first.low == 0));
+                for slot in 0..directory.len() {
                     let leaf = sorted.leaf(slot);
+                    if directory[slot].is_hole() {
+                        prop_assert!(leaf.len == 0 && directory[slot].low == directory[slot + 1].low);
+                        continue;
+                    }
+                    prop_assert!(slot == 0 || directory[slot - 1].is_hole() || directory[slot - 1].low < directory[slot].low);
                     prop_assert!(leaf.len > 0);
-                    prop_assert_eq!(sorted.directory()[slot].bias, leaf.least_bias());
-                    prop_assert!(leaf.orders().all(|order| order >= sorted.directory()[slot].low));
+                    prop_assert_eq!(directory[slot].bias, leaf.least_bias());
+                    prop_assert!(leaf.orders().all(|order| order >= directory[slot].low));
                 }
             }
         }
+    }
+
+    /// Thousands of entries, of which whole regions go and come again: leaves leave holes that others fill, and the set answers as a
+    /// sorted one does.
+    #[test]
+    fn holes_that_leaves_leave_are_filled_and_nothing_is_lost() {
+        let mut state = 11u64;
+        let mut draw = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % below
+        };
+        let (mut sorted, mut model) = (Sorted::new(), BTreeSet::new());
+        let (mut sequence, mut most) = (0, 0);
+        for round in 0..45 {
+            for _ in 0..2000 {
+                sequence += 1;
+                let key = draw(if round % 7 == 0 { 50 } else { 100_000 });
+                sorted.add(Entry { key, sequence, bias: 0, id: JobId(0), item: () });
+                model.insert((key, sequence));
+            }
+            let from = draw(100_000);
+            let region = if round % 40 == 39 { 0..100_001 } else { from..from + 15_000 };
+            let gone: Vec<(u64, u64)> =
+                model.iter().copied().filter(|(key, _)| region.contains(key) && draw(20) > 0).collect();
+            for (key, sequence) in gone {
+                assert!(sorted.remove(key, sequence).is_some(), "round {round}");
+                model.remove(&(key, sequence));
+            }
+            let holes = sorted.directory().iter().filter(|slot| slot.is_hole()).count();
+            assert_eq!(holes, sorted.holes);
+            most = most.max(holes);
+            for _ in 0..100 {
+                let key = draw(100_001);
+                let order = |found: Option<(usize, usize)>| found.map(|(slot, i)| sorted.leaf(slot).order(i));
+                let next = model.range((key, 0)..).next().map(|(key, sequence)| order_of(*key, *sequence));
+                assert_eq!(order(sorted.at_or_after(key)), next, "round {round}");
+                let last = model.range(..(key, 0)).next_back().map(|(key, _)| *key);
+                assert_eq!(sorted.before(key).map(|(slot, i)| sorted.leaf(slot).keys()[i]), last, "round {round}");
+            }
+            assert_eq!(sorted.within(0, u64::MAX).count(), model.len());
+        }
+        assert!(most > 20, "{most}");
     }
 }

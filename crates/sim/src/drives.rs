@@ -169,6 +169,8 @@ pub(crate) struct Drives<'a, M, L: Measured> {
     crowded: bool,
     /// Whether anything was written.
     wrote: bool,
+    /// Probes in flight.
+    probing: u32,
     /// Requests ended, for the watcher.
     ended: u64,
     tell: Tell<'a>,
@@ -241,6 +243,7 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
             dead: Vec::new(),
             crowded: false,
             wrote: false,
+            probing: 0,
             ended: 0,
             tell,
             watched: camera.is_some(),
@@ -353,7 +356,7 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
     /// the drive queues commands, from the first completion. Of one disk a command has just come back.
     #[inline(always)]
     fn begin_measuring(&mut self, now: Time, back: Option<usize>) {
-        if self.unmeasured > 0 && now >= self.load.meter().from() {
+        if self.unmeasured > 0 {
             self.measure_arms(now, back);
         }
     }
@@ -361,6 +364,9 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
     #[cold]
     fn measure_arms(&mut self, now: Time, back: Option<usize>) {
         let from = self.load.meter().from();
+        if now < from {
+            return;
+        }
         for (disk, Lane { machine, probes, measured, .. }) in self.lanes.iter_mut().enumerate() {
             let is_idle = machine.next().is_none();
             if !*measured && (self.depth > 1 || is_idle) {
@@ -392,10 +398,13 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         let slot = &mut lane.issued[tag.0 as usize];
         let issued = *slot;
         slot.flies = false;
-        match issued.probe {
-            // On a copy, so that of the others nothing but what is asked for is kept.
-            true => lane.probes.end_probe(issued.at, now, &{ parts }),
+        let probe = !PLAIN && issued.probe;
+        match probe {
+            true => lane.probes.end_probe(issued.at, now, &parts),
             false => lane.probes.end_command(now),
+        }
+        if probe {
+            self.probing -= 1;
         }
         if !PLAIN && let Some(billing) = &mut self.billing {
             billing.end_command(disk, tag, (issued.at, now), parts, &mut lane.machine);
@@ -403,7 +412,7 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         if !PLAIN && self.watched {
             self.show_done(now, disk, tag, issued.at, parts);
         }
-        if !issued.probe {
+        if !probe {
             self.load.meter_mut().command(issued.at, now);
         }
         if parts.external > Span::ZERO
@@ -426,7 +435,11 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
             self.show_issue(now, disk, tag, command);
         }
         let lane = &mut self.lanes[disk];
-        lane.issued[tag.0 as usize] = Issued { at: now, request, probe: is_probe(&command), flies: true };
+        let probe = !PLAIN && is_probe(&command);
+        if probe {
+            self.probing += 1;
+        }
+        lane.issued[tag.0 as usize] = Issued { at: now, request, probe, flies: true };
         lane.machine.issue(now, tag, command);
         if !PLAIN && let Some(billing) = &mut self.billing {
             billing.begin_command(disk, tag, &command, &mut lane.machine);
@@ -498,7 +511,9 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
 
 impl<M: Machine, L: Measured> World for Drives<'_, M, L> {
     fn is_plain(&self) -> bool {
-        self.fates.is_empty() && self.dead.is_empty() && !self.watched && self.billing.is_none() && self.host.is_none()
+        let follows = matches!(self.stage, Stage::Following(..));
+        let has_fates = !self.fates.is_empty() || !self.dead.is_empty();
+        !follows && !has_fates && !self.watched && self.billing.is_none() && self.host.is_none()
     }
 
     #[inline(always)]

@@ -41,6 +41,7 @@ impl CLook {
     }
 
     /// Where the next one waits, the arm being there.
+    #[inline(always)]
     fn next(&self, arm: Lbn) -> Option<(usize, usize)> {
         self.waiting.at_or_after(arm.0).or_else(|| self.waiting.at_or_after(0))
     }
@@ -58,6 +59,10 @@ impl<P: Predictor> Policy<P> for CLook {
     fn take(&mut self, _: Time, _: &Jobs<P::Spot>, belief: &P) -> Option<JobId> {
         let (slot, i) = self.next(belief.arm())?;
         Some(self.waiting.remove_at(slot, i))
+    }
+
+    fn pass(&mut self, _: &Job<P::Spot>, _: &P) -> bool {
+        true
     }
 }
 

@@ -18,7 +18,7 @@ use super::Policy;
 use super::fcfs::Fcfs;
 use super::walk::{self, Walk};
 use crate::predict::{Predictor, Sieve};
-use crate::sorted::{Entry, Leaf, Sorted};
+use crate::sorted::{Entry, LEAF, Leaf, Sorted};
 use crate::{Job, JobId, Jobs};
 use block::{BadInput, Direction, Op, Span, Time};
 use config::{Key, Section};
@@ -41,6 +41,8 @@ pub(super) trait View<P: Predictor> {
     type Item: Copy;
     /// Where the head is, prepared for one decision.
     type Head;
+    /// Whether a cost is so cheap to tell that nothing is gained by passing over any.
+    const BY_KEY: bool = false;
     /// The key of its place along the stroke, and what else is needed.
     fn place(belief: &P, job: &Job<P::Spot>) -> (u64, Self::Item);
     /// Where the head is, and the key of that place.
@@ -159,6 +161,10 @@ pub(super) trait KeepCandidates {
     fn bar(&self) -> u64;
     /// A candidate that scores no more than the bar.
     fn offer(&mut self, found: Candidate);
+    /// Whether nothing but the best of all is kept.
+    fn keeps_one(&self) -> bool {
+        false
+    }
 }
 
 /// The best candidate so far.
@@ -182,6 +188,11 @@ impl KeepCandidates for Cheapest {
         if (found.score, found.sequence) < (self.0.score, self.0.sequence) {
             self.0 = found;
         }
+    }
+
+    #[inline(always)]
+    fn keeps_one(&self) -> bool {
+        true
     }
 }
 
@@ -369,6 +380,18 @@ fn examine<P: Predictor, V: View<P>, const KIND: usize, const AGED: bool>(
     kept: &mut impl KeepCandidates,
 ) -> u64 {
     let (keys, rest) = (leaf.keys(), leaf.rest());
+    if V::BY_KEY && !AGED && kept.keeps_one() {
+        let costs = keys.iter().zip(rest).map(|(key, its)| V::cost(belief, head, *key, its.item, direction_of(KIND)));
+        match cheapest(costs, kept.bar()) {
+            // Two that cost the same, or as much as the best so far: the older counts.
+            (first, last) if first != last => {
+                (0..keys.len()).for_each(|place| weigh::<P, V, KIND>(leaf, (slot, place), 0, head, belief, kept));
+            }
+            (place, _) if place < LEAF => weigh::<P, V, KIND>(leaf, (slot, place), 0, head, belief, kept),
+            _ => {}
+        }
+        return keys.len() as u64;
+    }
     let sieve = V::sieve(belief, head, least, keys, range);
     let mut room = kept.bar().saturating_sub(least);
     let mut first = usize::MAX;
@@ -390,6 +413,19 @@ fn examine<P: Predictor, V: View<P>, const KIND: usize, const AGED: bool>(
         }
     }
     keys.len() as u64
+}
+
+/// The places of the first and of the last cost of a leaf that is the least, if any is within a bar: without a branch, since which it
+/// is cannot be foreseen.
+#[inline(always)]
+fn cheapest(costs: impl Iterator<Item = u64>, bar: u64) -> (usize, usize) {
+    let (mut first, mut last, mut least) = (LEAF, LEAF, bar);
+    for (place, cost) in costs.enumerate() {
+        first = if cost < least { place } else { first };
+        last = if cost <= least { place } else { last };
+        least = cost.min(least);
+    }
+    (first, last)
 }
 
 /// The place of the key that comes round first.
@@ -439,6 +475,13 @@ impl<P: Predictor, V: View<P>> Policy<P> for Greedy<P, V> {
 
     fn take(&mut self, now: Time, jobs: &Jobs<P::Spot>, belief: &P) -> Option<JobId> {
         self.take_below(u64::MAX, now, jobs, belief)
+    }
+
+    fn pass(&mut self, _: &Job<P::Spot>, _: &P) -> bool {
+        // Where age counts, the first job sets by what ticks.
+        let passes = !self.ageing.is_some();
+        self.examined += u64::from(passes);
+        passes
     }
 
     fn candidates(&self) -> u64 {

@@ -136,6 +136,13 @@ pub trait Policy<P: Predictor> {
     /// for that. Ties go to the job submitted first.
     fn take(&mut self, now: Time, jobs: &Jobs<P::Spot>, belief: &P) -> Option<JobId>;
 
+    /// A job comes that would be chosen at once, since none is held: whether it may go to the device as it is. Where it may, the policy
+    /// is left as it would be had it taken the job in and given it up.
+    fn pass(&mut self, job: &Job<P::Spot>, belief: &P) -> bool {
+        let _ = (job, belief);
+        false
+    }
+
     /// From now on a write is worth so many times what it is worth by its class; of use to those that go by worth.
     fn weigh_writes(&mut self, weight: f64) {
         let _ = weight;
@@ -171,3 +178,6 @@ pub trait Policy<P: Predictor> {
 fn by_lbn<S>(id: JobId, job: &Job<S>) -> crate::sorted::Entry<()> {
     crate::sorted::Entry { key: job.rest().start.0, sequence: job.sequence, bias: 0, id, item: () }
 }
+
+#[cfg(test)]
+mod tests;

@@ -42,6 +42,7 @@ pub(super) fn sstf<P: Predictor>() -> Greedy<P, Nearness> {
 impl<P: Predictor> View<P> for Nearness {
     type Item = ();
     type Head = u64;
+    const BY_KEY: bool = true;
 
     fn place(_: &P, job: &Job<P::Spot>) -> (u64, ()) {
         (job.rest().start.0, ())

@@ -28,6 +28,9 @@ impl<B: Copy + PartialOrd> Walk<B> {
         let slots = sorted.directory().len();
         let middle = sorted.slot_of(key);
         let mut walk = Walk { left: middle, right: middle, slots, below: none, above: none, none };
+        while walk.left > 0 && is_hole(sorted, walk.left - 1) {
+            walk.left -= 1;
+        }
         walk.below = walk.bound_below(sorted, &bound);
         walk.above = walk.bound_above(sorted, &bound);
         walk
@@ -62,7 +65,7 @@ impl<B: Copy + PartialOrd> Walk<B> {
         if goes_up {
             let slot = self.right;
             self.right += 1;
-            while self.right < self.slots && !worth(self.right, best) {
+            while self.right < self.slots && (is_hole(sorted, self.right) || !worth(self.right, best)) {
                 self.right += 1;
             }
             self.above = self.bound_above(sorted, &bound);
@@ -70,7 +73,7 @@ impl<B: Copy + PartialOrd> Walk<B> {
         } else {
             self.left -= 1;
             let slot = self.left;
-            while self.left > 0 && !worth(self.left - 1, best) {
+            while self.left > 0 && (is_hole(sorted, self.left - 1) || !worth(self.left - 1, best)) {
                 self.left -= 1;
             }
             self.below = self.bound_below(sorted, &bound);
@@ -83,4 +86,10 @@ impl<B: Copy + PartialOrd> Walk<B> {
 #[inline]
 pub(super) fn low<T: Copy>(sorted: &Sorted<T>, slot: usize) -> u64 {
     sorted.directory().get(slot).map_or(u64::MAX, |slot| slot.low())
+}
+
+/// Whether a slot is of no leaf.
+#[inline]
+fn is_hole<T: Copy>(sorted: &Sorted<T>, slot: usize) -> bool {
+    sorted.directory()[slot].is_hole()
 }

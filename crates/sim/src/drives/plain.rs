@@ -1,7 +1,7 @@
 //! A world in which nothing happens but requests and completions, as most do: what happens goes to the core by value, and what that
 //! decides is carried out at once.
 
-use super::{Drives, Measured, Stage};
+use super::{Drives, Measured};
 use block::{BadInput, Time};
 use drive::Machine;
 use sched::{Action, ActionSink, Input, Scheduler, World};
@@ -35,8 +35,9 @@ impl<M: Machine, L: Measured> Drives<'_, M, L> {
     /// The next thing that happens, as [`World::step`] has it.
     #[inline(always)]
     pub(super) fn step_plain(&mut self, core: &mut impl Scheduler, rest: &mut Vec<Action>) -> bool {
-        // Until the measured time is over nothing but the end of a request ends a stage.
-        if self.over || matches!(self.stage, Stage::Following(..)) || core.wake_at().is_some() {
+        // Until the measured time is over nothing but the end of a request ends a stage; what is followed then
+        // is not played plainly, nor is what happens while a probe is in flight.
+        if self.over || self.probing > 0 || core.wake_at().is_some() {
             return false;
         }
         let one = core.has_one_disk();

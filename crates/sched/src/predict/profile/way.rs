@@ -55,6 +55,7 @@ impl Way {
     }
 
     /// What is wanted of the last sector of `at`, on the bus: a block goes when its sector has passed.
+    #[inline(always)]
     pub(crate) fn last(&self, at: Extent) -> Span {
         let within = (at.end().0 - 1) & ((1 << self.shift) - 1);
         self.time((within as u32 + 1).min(at.blocks))
