@@ -40,6 +40,13 @@ fn a_slow_bus_is_known_where_what_was_read_is_soon_driven_out() {
     is_known("atlas10k-validation", |_| {});
 }
 
+/// What was read is gone by then, and comes round again after one revolution or several.
+#[test]
+fn a_bus_of_a_tenth_of_the_medium_is_known() {
+    is_known("st318437lw", |sheet| sheet.bus.mb_s = Some(4.0));
+    is_known("wd400bb", |sheet| sheet.bus.mb_s = Some(5.0));
+}
+
 #[test]
 fn how_much_must_be_there_before_it_goes_is_known() {
     for share in [0.5, 1.0] {
