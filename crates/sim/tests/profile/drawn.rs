@@ -222,6 +222,8 @@ struct Fate {
     ratio: Option<f64>,
     minutes: f64,
     heads: (u64, u64),
+    /// The share of fresh requests that came a revolution off.
+    off: f64,
     /// Whether all of it was looked at in the time there was.
     is_mapped: bool,
 }
@@ -251,7 +253,7 @@ fn befall(seed: u64, drawn: &Drawn) -> Result<Fate, String> {
         Grade::Refused(_) => None,
         _ => Some(mean_ms(seed, &drawn.text, Some(&found)) / mean_ms(seed, &drawn.text, None)),
     };
-    Ok(Fate { grade, ratio, minutes, heads, is_mapped })
+    Ok(Fate { grade, ratio, minutes, heads, off: known.validation.late, is_mapped })
 }
 
 /// The mean response of random reads under `satf`, of which 20 wait, by belief from a file or from the drive's own sheet.
@@ -294,7 +296,7 @@ fn tell(seed: u64, drawn: &Drawn, fate: &Result<Fate, String>) -> String {
     let odd = drawn.odd.join(", ");
     match fate {
         Err(why) => format!("| {seed} | – | – | – | {odd} | {why} |"),
-        Ok(Fate { grade, ratio, minutes, heads, is_mapped }) => {
+        Ok(Fate { grade, ratio, minutes, heads, off, is_mapped }) => {
             let heads = if heads.0 == heads.1 { String::new() } else { format!("{} heads found; ", heads.0) };
             let ratio = ratio.map_or("–".to_owned(), |ratio| format!("{:+.2}", 100.0 * (ratio - 1.0)));
             let word = match grade {
@@ -303,7 +305,7 @@ fn tell(seed: u64, drawn: &Drawn, fate: &Result<Fate, String>) -> String {
                 Grade::Refused(_) => "refused",
             };
             let why = match grade {
-                Grade::Good => "",
+                Grade::Good => &format!("{:.1} % of fresh requests a revolution off", 100.0 * off),
                 Grade::Usable(why) | Grade::Refused(why) => why,
             };
             let mapped = if *is_mapped { "" } else { "not all was mapped; " };
