@@ -3,11 +3,15 @@
 //! A point goes by the hash of what decides it: the program, the experiment without its folder and its title, and the contents of what
 //! it reads. So it is recognized in whatever sweep it stands, on whatever machine.
 
+#[cfg(feature = "parquet")]
+mod dataset;
 mod folder;
 mod journal;
 mod merged;
 mod table;
 
+#[cfg(feature = "parquet")]
+pub use dataset::RowsDataset;
 pub use folder::SweepFolder;
 pub use journal::PointJournal;
 pub use merged::MergedRows;

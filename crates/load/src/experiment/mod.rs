@@ -15,6 +15,7 @@ mod dmclock;
 mod drive;
 mod fault;
 mod fio;
+mod fleet;
 mod inputs;
 mod run;
 mod scheduler;
@@ -31,9 +32,9 @@ mod volume;
 mod workload;
 
 pub use crate::workload::{
-    AddressPattern, Arrivals, Bound, ClosedPlan, CompressionPlan, Fit, Kind, Like, MadeUpPlan, OpenPlan, PAGE, Pace,
-    Pattern, ProcessPlan, RecordedPlan, Region, RepairPlan, ReplayTiming, ScanPlan, Sizes, Times, TraceChoice,
-    ZoneWrites,
+    AddressPattern, Arrivals, Bound, ClosedPlan, CodedRepairPlan, CompressionPlan, ErasureCode, Fit, Kind, Like,
+    MadeUpPlan, OpenPlan, PAGE, Pace, Pattern, ProcessPlan, RecordedPlan, Region, RepairPlan, ReplayTiming, ScanPlan,
+    Sizes, Times, TraceChoice, ZoneWrites,
 };
 pub use array::{ArrayChoice, Failure};
 pub use client::{ClientMatch, ClientRule};
@@ -299,7 +300,7 @@ pub(crate) fn change(document: &mut Document, sets: &[String], seed: Option<u64>
 }
 
 fn expand(document: &Document, path: &Path) -> Result<Vec<(Case, Document)>, BadInput> {
-    let runs = document.sweep(&lists())?;
+    let runs = fleet::spread(document.sweep(&lists())?)?;
     let varied = Varied::of(runs.iter().map(|(_, document)| document));
     let case = |(labels, document): (Vec<(String, Scalar)>, Document)| {
         let labels = labels.into_iter().map(|(key, value)| (key, label(value))).collect();
