@@ -68,7 +68,7 @@ struct GroupRepair {
 }
 
 /// Those of a group that are lost, and what its plan is drawn from.
-struct Group {
+struct DiskGroup {
     lost: u32,
     seed: u64,
 }
@@ -119,7 +119,7 @@ impl Fleet {
             document.put_number("run", 0, super::run::SEED.name(), draw.below(SEEDS));
             if let Some(repair) = &self.repair {
                 let number = disk as u32 / repair.group;
-                let Group { lost, seed } = groups[number as usize];
+                let DiskGroup { lost, seed } = groups[number as usize];
                 let place = places.entry(number).or_default();
                 let mut put = |key, value| document.put_number(workload().name(), repair.workload, key, value);
                 put(coded_repair::LOST.name(), lost.into());
@@ -138,7 +138,7 @@ impl Fleet {
     }
 
     /// The groups, in their order.
-    fn groups(&self, document: &Document, draws: &[(Draw, bool)]) -> Result<Vec<Group>, BadInput> {
+    fn groups(&self, document: &Document, draws: &[(Draw, bool)]) -> Result<Vec<DiskGroup>, BadInput> {
         let Some(repair) = &self.repair else { return Ok(Vec::new()) };
         let group = |(number, disks): (usize, &[(Draw, bool)])| {
             let lost = disks.iter().filter(|(_, lost)| *lost).count() as u32;
@@ -150,7 +150,7 @@ impl Fleet {
                 let mend = "lower `annual_failures` or `within`, or give smaller groups or a code with more parities";
                 return Err(self.here(document, what, mend));
             }
-            Ok(Group { lost, seed: Draw::new(self.seed ^ GROUP_DRAWS << 32, number as u64).below(SEEDS) })
+            Ok(DiskGroup { lost, seed: Draw::new(self.seed ^ GROUP_DRAWS << 32, number as u64).below(SEEDS) })
         };
         draws.chunks(repair.group as usize).enumerate().map(group).collect()
     }

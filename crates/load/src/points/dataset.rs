@@ -48,7 +48,7 @@ impl CellType {
         }
     }
 
-    /// What holds both.
+    /// The type that holds values of both.
     fn join(self, other: CellType) -> CellType {
         match (self, other) {
             (a, b) if a == b => a,
@@ -174,7 +174,7 @@ fn part_folder(row: &Value, by: &[String]) -> io::Result<PathBuf> {
     let none = Map::new();
     let labels = row["run"]["labels"].as_object().unwrap_or(&none);
     let part = |key: &String| {
-        labels.get(key).map(|value| format!("{}={}", encode(key), encode(&named(value)))).ok_or_else(|| {
+        labels.get(key).map(|value| format!("{}={}", encode(key), encode(&label_name(value)))).ok_or_else(|| {
             let known: Vec<&str> = labels.keys().map(String::as_str).collect();
             let what = format!("has no `{key}` to part its rows by, but {}", known.join(", "));
             io::Error::new(ErrorKind::InvalidInput, what)
@@ -184,7 +184,7 @@ fn part_folder(row: &Value, by: &[String]) -> io::Result<PathBuf> {
 }
 
 /// A label as people write it: numbers that are whole without a point.
-fn named(label: &Value) -> String {
+fn label_name(label: &Value) -> String {
     label.as_f64().filter(|number| number.fract() == 0.0).map_or_else(|| text(label), |number| number.to_string())
 }
 

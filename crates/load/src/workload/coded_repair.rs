@@ -40,7 +40,7 @@ const MOST_DISKS: u32 = 1 << 16;
 /// Past this time nothing is due any more: six hundred years, and as much room for sums.
 const NEVER: f64 = (1u64 << 63) as f64;
 
-/// An erasure code.
+/// How stripes are coded: Reed-Solomon or any code that repairs from as many parts as are data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ErasureCode {
     /// Blocks of data in a stripe; at least 1.
