@@ -45,9 +45,9 @@ def kept_memory() -> Iterator[None]:
 def run_shard(text: str, done: str, shard: str) -> str:
     """Runs those points of a shard that `done`, the text of a journal, has not got; gives the lines of those that ran."""
     with TemporaryDirectory() as folder, kept_memory():
-        journal, rows, table = (Path(folder) / name for name in ("points.jsonl", "rows.jsonl", "rows.csv"))
+        journal = Path(folder) / "points.jsonl"
         journal.write_text(done, encoding="utf-8")
-        _halfturn.sweep("experiment", text, [], None, 1, shard, journal, rows, table, None)
+        _halfturn.sweep_shard("experiment", text, shard, journal)
         return journal.read_text(encoding="utf-8").removeprefix(done)
 
 

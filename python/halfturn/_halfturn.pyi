@@ -60,6 +60,7 @@ def sweep(
     table: str | PathLike[str],
     progress: Callable[[int], object] | None,
 ) -> tuple[int, int]: ...
+def sweep_shard(path: str | PathLike[str], text: str, shard: str, journal: str | PathLike[str]) -> int: ...
 def advise(
     path: str | PathLike[str],
     text: str | None,

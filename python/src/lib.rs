@@ -217,6 +217,18 @@ fn sweep(
     Ok((points.points.len(), ran))
 }
 
+/// Runs what a journal has not got of a shard, and no more: a worker of a cluster needs neither rows nor the rest of the sweep.
+#[pyfunction]
+fn sweep_shard(py: Python, path: PathBuf, text: &str, shard: &str, journal: PathBuf) -> PyResult<usize> {
+    let document = document(py, &path, Some(text))?;
+    let shard = shard.parse().map_err(PyValueError::new_err)?;
+    let points = Points::of_shard(document, &path, shard).map_err(|error| refuse(py, error))?;
+    let kept = PointJournal::open(&journal).map_err(|error| refuse(py, error))?;
+    let unfinished = Unfinished::of(&points, &kept);
+    work(py, 1, None, |following| sim::sweep(&unfinished, &kept, following))?;
+    Ok(unfinished.cases.len())
+}
+
 /// What `halfturn advise --format json` prints; the advised experiment, and a service with it where one can be served.
 #[pyfunction]
 #[pyo3(signature = (path, text, sets, seed, threads, goal, stack, progress))]
@@ -282,6 +294,7 @@ fn _halfturn(module: &Bound<PyModule>) -> PyResult<()> {
     module.add_class::<Waiting>()?;
     module.add_function(wrap_pyfunction!(simulate, module)?)?;
     module.add_function(wrap_pyfunction!(sweep, module)?)?;
+    module.add_function(wrap_pyfunction!(sweep_shard, module)?)?;
     module.add_function(wrap_pyfunction!(advise, module)?)?;
     module.add_function(wrap_pyfunction!(portable, module)?)?;
     module.add_function(wrap_pyfunction!(drive_names, module)?)?;

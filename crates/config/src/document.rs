@@ -222,6 +222,26 @@ impl Document {
         }
     }
 
+    /// Puts a number under a key of the table of this name, or of that at this place where there are several; the table is made if
+    /// there is none.
+    pub fn put_number(&mut self, name: &str, place: usize, key: &str, number: u64) {
+        let TreeItem::Table(top) = &mut self.root.item else { return };
+        let index = top.iter().position(|(known, _)| known == name).unwrap_or_else(|| {
+            top.push((name.into(), Node { origin: Origin::File, item: TreeItem::Table(Vec::new()) }));
+            top.len() - 1
+        });
+        let table = match &mut top[index].1 {
+            Node { item: TreeItem::List(list), .. } => list.get_mut(place),
+            node => Some(node),
+        };
+        let Some(Node { origin, item: TreeItem::Table(entries) }) = table else { return };
+        let node = Node { origin: *origin, item: TreeItem::Scalar(Scalar::Integer(number.into())) };
+        match entries.iter_mut().find(|(known, _)| known == key) {
+            Some((_, there)) => *there = node,
+            None => entries.push((key.into(), node)),
+        }
+    }
+
     /// Takes a key out of what stands at the top.
     pub fn take_out_of_root(&mut self, key: &str) {
         if let TreeItem::Table(top) = &mut self.root.item {

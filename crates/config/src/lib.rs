@@ -5,6 +5,7 @@
 //! the mend, and that a key nobody asked for is an error. It knows nothing of what any key means.
 
 mod document;
+mod drawn;
 mod key;
 mod section;
 mod sweep;

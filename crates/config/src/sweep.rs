@@ -65,6 +65,8 @@ impl Document {
     ) -> Result<(), BadInput> {
         match &node.item {
             TreeItem::Scalar(_) => {}
+            // One of these is drawn later.
+            TreeItem::Table(_) if node.is_drawn() => {}
             TreeItem::Table(table) => {
                 for (index, (key, value)) in table.iter().enumerate() {
                     way.push(index);

@@ -31,6 +31,7 @@ impl Document {
 }
 
 fn change_under(key: &str, node: &mut Node, change: &dyn Fn(&str, &str) -> Option<String>) {
+    let drawn = node.is_drawn();
     match &mut node.item {
         TreeItem::Scalar(Scalar::Text(text)) => {
             if let Some(other) = change(key, text) {
@@ -39,6 +40,8 @@ fn change_under(key: &str, node: &mut Node, change: &dyn Fn(&str, &str) -> Optio
         }
         TreeItem::Scalar(_) => {}
         TreeItem::List(list) => list.iter_mut().for_each(|node| change_under(key, node, change)),
+        // What is drawn stands for the key that it is drawn for.
+        TreeItem::Table(table) if drawn => table.iter_mut().for_each(|(_, node)| change_under(key, node, change)),
         TreeItem::Table(table) => table.iter_mut().for_each(|(key, node)| change_under(key, node, change)),
     }
 }

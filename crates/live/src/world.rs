@@ -6,6 +6,7 @@
 
 mod errands;
 mod logging;
+mod patience;
 
 use crate::kernel::{Host, Kernel};
 use crate::lateness::Lateness;
@@ -18,6 +19,7 @@ use errands::Errands;
 use load::Served;
 use load::requests::{self, Ledger};
 use logging::Logging;
+use patience::Patience;
 use sched::array::field::Factor;
 use sched::{Action, Bill, Found, Health, Input, Wait, World};
 use std::collections::VecDeque;
@@ -194,7 +196,7 @@ pub struct LiveWorld<S, K = Host> {
     /// When a command came back last, or a request was asked of an idle device.
     last: Time,
     /// A command that takes longer hangs.
-    patience: Span,
+    patience: Patience,
     hangs: Option<DiskId>,
     /// Disks of an array that do not hold all that they should; by disk, whether it was given up for hanging.
     lacking: Vec<DiskId>,
@@ -246,7 +248,7 @@ impl<S: RequestSource, K: Kernel> LiveWorld<S, K> {
             bill: None,
             done: vec![Time::ZERO; members.len()],
             last: Time::ZERO,
-            patience,
+            patience: Patience::new(patience),
             hangs: None,
             lacking: filling.into_iter().map(|(disk, _)| disk).collect(),
             leaving: Vec::new(),
@@ -455,7 +457,7 @@ impl<S: RequestSource, K: Kernel> LiveWorld<S, K> {
         let disks = (0..self.first.len()).filter(|disk| self.hangs != Some(DiskId(*disk as u16)));
         let oldest = disks.filter_map(|disk| {
             let issued = self.issued[self.tags_of(disk)].iter().min().filter(|issued| **issued != Time::NEVER)?;
-            Some((*issued + self.patience, self.unit.keeper(DiskId(disk as u16))))
+            Some((self.patience.ends(*issued), self.unit.keeper(DiskId(disk as u16))))
         });
         oldest.filter(|(from, disk)| *from > self.now || self.unit.due_of(*disk).is_none()).min()
     }
@@ -517,6 +519,7 @@ impl<S: RequestSource, K: Kernel> World for LiveWorld<S, K> {
                 continue;
             }
             let due = self.asks_at(room);
+            self.patience.excuse(now);
             let log_hangs = self.log_hangs_at();
             if log_hangs.is_some_and(|at| at <= now) {
                 self.abandon_log(now);
@@ -535,7 +538,7 @@ impl<S: RequestSource, K: Kernel> World for LiveWorld<S, K> {
             let hangs = hangs.map(|(from, _)| from);
             // What is due will come back.
             let waits = self.outstanding > 0 && self.unit.due().is_none();
-            let gives_up = self.source.gives_up_at(self.last).filter(|_| waits);
+            let gives_up = self.source.gives_up_at(self.patience.begins(self.last)).filter(|_| waits);
             if gives_up.is_some_and(|at| at <= now) {
                 self.source.give_up(now);
                 continue;
@@ -544,6 +547,7 @@ impl<S: RequestSource, K: Kernel> World for LiveWorld<S, K> {
             if let Err(error) = self.kernel.sleep(until) {
                 self.failed = Some(error);
             }
+            self.patience.hear(self.kernel.now());
         }
     }
 

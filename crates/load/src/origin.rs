@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 /// The program that computed something.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -56,26 +57,38 @@ pub fn origins(cases: &[Case]) -> Vec<InputOrigin> {
 
 /// Reads what cases name; a file that several name once.
 #[derive(Default)]
-pub struct OriginReader(BTreeMap<PathBuf, Option<InputOrigin>>);
+pub struct OriginReader {
+    files: BTreeMap<PathBuf, Option<InputOrigin>>,
+    /// Drives of the catalogue, by their names.
+    shipped: BTreeMap<String, Option<InputOrigin>>,
+}
 
 impl OriginReader {
     /// What this case reads. What is no ordinary file, and what cannot be read, is left for the run to complain of.
     pub fn read(&mut self, case: &Case) -> Vec<InputOrigin> {
-        let shipped = case.experiment.disks().filter_map(|disk| disk::catalogue::find_shipped(&disk.model));
-        let shipped =
-            shipped.map(|(name, text)| digest(name.into(), &mut text.as_bytes()).expect("memory can be read"));
+        let mut all: Vec<InputOrigin> = Vec::new();
+        for disk in case.experiment.disks() {
+            let origin = match self.shipped.get(&disk.model) {
+                Some(known) => known.clone(),
+                None => self.shipped.entry(disk.model.clone()).or_insert_with_key(|name| read_shipped(name)).clone(),
+            };
+            all.extend(origin.filter(|origin| !all.contains(origin)));
+        }
         // What is asked in real time is no input, and may be written while it is read.
         let log = case.experiment.array.as_ref().and_then(|array| array.log.as_ref());
         let is_input = |path: &PathBuf| Some(path) != file_served(case) && Some(path) != log;
         let files = case.experiment.files().into_iter().filter(is_input);
-        let mut all: Vec<InputOrigin> = Vec::new();
-        shipped.for_each(|origin| all.extend(Some(origin).filter(|origin| !all.contains(origin))));
         for path in files {
-            let origin = self.0.entry(path).or_insert_with_key(|path| read_file(path)).clone();
+            let origin = self.files.entry(path).or_insert_with_key(|path| read_file(path)).clone();
             all.extend(origin.filter(|origin| !all.contains(origin)));
         }
         all
     }
+}
+
+fn read_shipped(name: &str) -> Option<InputOrigin> {
+    let (name, text) = disk::catalogue::find_shipped(name)?;
+    Some(digest(name.into(), &mut text.as_bytes()).expect("memory can be read"))
 }
 
 fn read_file(path: &Path) -> Option<InputOrigin> {
@@ -137,9 +150,10 @@ pub fn portable(mut document: Document, path: &Path, sets: &[String], seed: Opti
 
 /// Puts what `show` makes of it in the place of every path in a document that is of this folder.
 pub(crate) fn change_paths(document: &mut Document, folder: &Path, show: &dyn Fn(&Path) -> String) {
-    let keys = keys();
+    // The same of every point of a sweep.
+    static KEYS: LazyLock<Vec<(&str, NamedBy)>> = LazyLock::new(keys);
     document.change_texts(&|key, text| {
-        let (_, names) = keys.iter().find(|(name, _)| *name == key)?;
+        let (_, names) = KEYS.iter().find(|(name, _)| *name == key)?;
         let (kind, path) = file_named(folder, text, *names)?;
         Some(format!("{kind}{}", show(&path)))
     });

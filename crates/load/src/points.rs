@@ -3,11 +3,15 @@
 //! A point goes by the hash of what decides it: the program, the experiment without its folder and its title, and the contents of what
 //! it reads. So it is recognized in whatever sweep it stands, on whatever machine.
 
+#[cfg(feature = "parquet")]
+mod dataset;
 mod folder;
 mod journal;
 mod merged;
 mod table;
 
+#[cfg(feature = "parquet")]
+pub use dataset::RowsDataset;
 pub use folder::SweepFolder;
 pub use journal::PointJournal;
 pub use merged::MergedRows;
@@ -52,25 +56,19 @@ impl Points {
     ///
     /// # Errors
     /// Bad input with file, line and mend.
-    pub fn of(mut document: Document, path: &Path, sets: &[String], seed: Option<u64>) -> Result<Points, BadInput> {
-        experiment::change(&mut document, sets, seed)?;
-        let folder = path.parent().unwrap_or(Path::new(""));
-        let program = to_string(&Program::default()).expect("plain data");
-        let mut reader = OriginReader::default();
-        let point = |(number, (case, mut document)): (usize, (Case, Document))| {
-            change_paths(&mut document, folder, &|path| {
-                path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
-            });
-            document.take_out_of_root("title");
-            let inputs = to_string(&reader.read(&case)).expect("plain data");
-            let experiment = document.write_json();
-            let origin = format!("\"program\":{program},\"inputs\":{inputs},\"experiment\":{experiment}");
-            SweepPoint { number, hash: fingerprint(&origin), case, origin }
-        };
-        let points: Vec<SweepPoint> =
-            experiment::expand_asking(&document, path)?.into_iter().enumerate().map(point).collect();
+    pub fn of(document: Document, path: &Path, sets: &[String], seed: Option<u64>) -> Result<Points, BadInput> {
+        let points = points(document, path, sets, seed, &|_| true)?;
         let hashes: String = points.iter().map(|point| point.hash.as_str()).collect();
         Ok(Points { total: points.len(), sweep: fingerprint(&hashes), points })
+    }
+
+    /// Those of a shard that is run elsewhere, which the whole is not looked at for: they have no rows.
+    ///
+    /// # Errors
+    /// Bad input with file, line and mend, of the points of the shard.
+    pub fn of_shard(document: Document, path: &Path, shard: Shard) -> Result<Points, BadInput> {
+        let points = points(document, path, &[], None, &|number| shard.has(number))?;
+        Ok(Points { total: points.len(), sweep: String::new(), points })
     }
 
     /// Those of a shard.
@@ -111,6 +109,31 @@ impl Points {
         };
         self.points.iter().map(read).collect()
     }
+}
+
+/// The points of an experiment whose numbers are wanted.
+fn points(
+    mut document: Document,
+    path: &Path,
+    sets: &[String],
+    seed: Option<u64>,
+    wanted: &dyn Fn(usize) -> bool,
+) -> Result<Vec<SweepPoint>, BadInput> {
+    experiment::change(&mut document, sets, seed)?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let program = to_string(&Program::default()).expect("plain data");
+    let mut reader = OriginReader::default();
+    let point = |(number, (case, mut document)): (usize, (Case, Document))| {
+        change_paths(&mut document, folder, &|path| {
+            path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+        });
+        document.take_out_of_root("title");
+        let inputs = to_string(&reader.read(&case)).expect("plain data");
+        let experiment = document.write_json();
+        let origin = format!("\"program\":{program},\"inputs\":{inputs},\"experiment\":{experiment}");
+        SweepPoint { number, hash: fingerprint(&origin), case, origin }
+    };
+    Ok(experiment::expand_asking(&document, path, wanted)?.into_iter().map(point).collect())
 }
 
 /// A run as the journal keeps it: the same whatever a sweep calls what it varies, and so without labels. What is left out stands at

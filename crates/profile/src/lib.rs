@@ -8,6 +8,7 @@
 pub mod bench;
 pub mod clock;
 mod confidence;
+mod curve;
 mod draw;
 pub mod estimate;
 pub mod eye;

@@ -13,6 +13,7 @@
 
 use crate::bench::ProbeBench;
 use crate::clock::PhaseClock;
+use crate::curve::smooth;
 use crate::estimate::NS_PER_MS;
 use crate::eye::Eye;
 use crate::map::{TrackGeometry, TrackMap};
@@ -394,7 +395,7 @@ impl DriveKnowledge {
             assumed: self.assumptions(),
             rpm: self.clock.mean_rpm(),
             layout: plan::layout(geometry, blocks, self.shift),
-            seek: SeekCurve::Table(curve),
+            seek: SeekCurve::Table(smooth(&curve)),
             seek_write: None,
             switches: Switches {
                 head: ms(head),

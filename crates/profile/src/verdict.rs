@@ -4,9 +4,12 @@ use crate::profile::DriveKnowledge;
 use block::{BadInput, NS_PER_MS};
 use disk::Drive;
 
-/// Shares of fresh requests that may come a revolution or more off, beyond those whose seeks fail to settle: of a good profile, and
-/// of one that is of any use.
-const OFF: (f64, f64) = (0.05, 0.25);
+/// Shares of fresh requests that may come a revolution or more off, beyond those whose seeks fail to settle or spread too far: of a
+/// good profile, and of one that is of any use.
+const OFF: (f64, f64) = (0.03, 0.25);
+/// Where seeks spread by so much of a revolution, this multiple of it comes a revolution late or early: twice the mean of what is
+/// positive of a normal deviate.
+const BY_SPREAD: f64 = 0.798;
 
 /// How far a profile may be believed.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,7 +41,7 @@ impl DriveKnowledge {
             return Grade::Refused("no move of the arm was found to take any time".into());
         }
         let tried = self.validation.pairs.len();
-        let off = self.validation.late - self.late.share;
+        let off = self.validation.late - self.late.share - BY_SPREAD * self.moves.spread / period;
         let told =
             format!("{:.1} % of {tried} fresh requests came a revolution or more off", 100.0 * self.validation.late);
         match off {
@@ -81,12 +84,12 @@ mod tests {
             assert_eq!(of(&change), grade, "{overhead}");
         }
         for (late, share, grade) in [
-            (0.04, 0.0, "good"),
-            (0.06, 0.0, "usable"),
+            (0.025, 0.0, "good"),
+            (0.04, 0.0, "usable"),
             (0.24, 0.0, "usable"),
             (0.26, 0.0, "refused"),
             (0.26, 0.1, "usable"),
-            (0.26, 0.22, "good"),
+            (0.26, 0.235, "good"),
         ] {
             let judged = of(&|it| (it.validation.late, it.late.share) = (late, share));
             assert_eq!(judged, grade, "{late}, {share}");

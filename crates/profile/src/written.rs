@@ -1,5 +1,6 @@
 //! What was learned by writing, put into the drive file that reads alone would give.
 
+use crate::curve::smooth;
 use crate::estimate::NS_PER_MS;
 use crate::probe::buffer::BufferHabits;
 use crate::probe::write::Writes;
@@ -35,7 +36,7 @@ impl DriveKnowledge {
         plan.overheads.write = After { read: overhead(after_read), write: overhead(write.unwrap_or(after_read)) };
         plan.switches.write_settle = ms(writes.settle);
         if writes.own_curve {
-            plan.seek_write = Some(SeekCurve::Table(writes.curve(&self.moves)));
+            plan.seek_write = Some(SeekCurve::Table(smooth(&writes.curve(&self.moves))));
         }
         let head = self.head_switch();
         let lost = [

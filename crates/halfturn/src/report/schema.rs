@@ -30,6 +30,15 @@ pub fn schema() -> Value {
         }
     }
     root["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
+    root["$defs"] = json!({ "drawn": {
+        "type": "object",
+        "properties": {
+            "draw": { "type": "array", "minItems": 1 },
+            "shares": { "type": "array", "items": { "type": "number", "minimum": 0 } },
+        },
+        "required": ["draw"],
+        "additionalProperties": false,
+    } });
     root["title"] = "An experiment of halfturn".into();
     root
 }
@@ -89,7 +98,7 @@ fn join(known: Option<Value>, new: Value) -> Value {
     }
 }
 
-/// A value, or a list of values that a sweep tries.
+/// A value, a list of values that a sweep tries, or values of which one is drawn for each disk of a fleet.
 fn property(key: &Declared) -> Value {
     let About { takes, missing, text, .. } = key.about;
     let one = kind(takes);
@@ -100,7 +109,7 @@ fn property(key: &Declared) -> Value {
         property.insert("default".into(), literal(value));
     }
     let many = json!({ "type": "array", "items": one });
-    property.insert("oneOf".into(), json!([one, many]));
+    property.insert("oneOf".into(), json!([one, many, { "$ref": "#/$defs/drawn" }]));
     Value::Object(property)
 }
 

@@ -3,9 +3,9 @@
 use super::number;
 use block::{Span, Time, units};
 use load::experiment::{
-    AddressPattern, ArrayChoice, Arrivals, Believed, Bound, Case, ClosedPlan, Experiment, Fit, Kind, Like, MadeUpPlan,
-    OpenPlan, PAGE, Pace, Pattern, Predictor, Region, RepairPlan, ReplayTiming, ScanPlan, Sizes, TraceChoice, Workload,
-    ZoneWrites,
+    AddressPattern, ArrayChoice, Arrivals, Believed, Bound, Case, ClosedPlan, CodedRepairPlan, Experiment, Fit, Kind,
+    Like, MadeUpPlan, OpenPlan, PAGE, Pace, Pattern, Predictor, Region, RepairPlan, ReplayTiming, ScanPlan, Sizes,
+    TraceChoice, Workload, ZoneWrites,
 };
 use sched::array::Level;
 use sched::plan::Preemption;
@@ -139,10 +139,20 @@ fn repair(RepairPlan { blocks, depth, start, again, rate, drain_above }: &Repair
     words
 }
 
+fn coded_repair(plan: &CodedRepairPlan) -> Vec<String> {
+    let CodedRepairPlan { code, group, used, within, blocks, lost, .. } = plan;
+    let (disks, size) = (number::count(u64::from(*group)), units::show_blocks(u64::from(*blocks)));
+    let of = units::show_blocks(*used);
+    let (data, parities) = (code.data, code.parities);
+    let what = format!("a disk's part in the repair of {lost} of {disks} disks, {of} each within {}", span(*within));
+    vec![what, format!("coded {data}+{parities} in parts of {size}")]
+}
+
 fn workload(workload: &Workload, named: bool) -> Vec<String> {
     let mut words = match &workload.kind {
         Kind::Trace(trace) => replay(trace),
         Kind::Repair(plan) => repair(plan),
+        Kind::CodedRepair(plan) => coded_repair(plan),
         Kind::MadeUp(MadeUpPlan { like, days, region, pace }) => {
             let system = if *like == Like::Cello { "cello" } else { "hplajw" };
             let mut words = vec![format!("{days} days like those of {system}, of 1992")];

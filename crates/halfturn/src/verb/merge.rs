@@ -1,5 +1,6 @@
 //! `halfturn merge`: the shards of a sweep as the whole.
 
+use super::dataset::DatasetArgs;
 use super::outputs::Inputs;
 use super::sweep::SweepFiles;
 use crate::failure::{VerbFailure, print};
@@ -21,9 +22,12 @@ pub struct Merge {
     /// The folder to write
     #[arg(short, long, value_name = "DIR")]
     output: PathBuf,
+    #[command(flatten)]
+    dataset: DatasetArgs,
 }
 
 pub fn run(arguments: &Merge) -> Result<(), VerbFailure> {
+    arguments.dataset.check(&[])?;
     let parts: Vec<SweepFolder> = arguments.parts.iter().map(|part| SweepFolder::of(part)).collect();
     let rows: Vec<PathBuf> = parts.iter().map(|part| part.rows.clone()).collect();
     let merged = MergedRows::open(&rows)?;
@@ -43,5 +47,6 @@ pub fn run(arguments: &Merge) -> Result<(), VerbFailure> {
     }
     files.rows.write_with(|out| merged.write(out))?;
     files.write_table()?;
+    arguments.dataset.write(&files.names)?;
     print(&files.tell_rows(merged.count()))
 }

@@ -6,6 +6,7 @@ mod array;
 #[cfg(feature = "linux")]
 mod bench;
 mod completions;
+mod dataset;
 mod drive;
 mod example;
 mod exported;

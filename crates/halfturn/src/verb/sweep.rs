@@ -1,5 +1,6 @@
 //! `halfturn sweep`: an experiment with lists, point by point, so that what is done stays done.
 
+use super::dataset::DatasetArgs;
 use super::outputs::{self, Inputs, OutputFile};
 use crate::failure::{VerbFailure, print};
 use crate::progress::Simulating;
@@ -27,7 +28,8 @@ use std::path::{Path, PathBuf};
   halfturn sweep examples/closed-depths.toml -o depths --report depths.html
   halfturn sweep examples/closed-depths.toml -o depths --set workload.0.depth=[1,2,4,8,16,32,64]
   halfturn sweep big.toml -o part-$SLURM_ARRAY_TASK_ID --shard $SLURM_ARRAY_TASK_ID/16
-  halfturn merge part-* -o whole")]
+  halfturn merge part-* -o whole
+  halfturn sweep examples/fleet.toml -o fleet --dataset=model,policy")]
 pub struct Sweep {
     /// The experiment file; each list in it is varied
     #[arg(value_name = "EXPERIMENT.toml")]
@@ -45,6 +47,8 @@ pub struct Sweep {
     /// Run the I-th of N parts of the sweep, which together are the whole
     #[arg(long, value_name = "I/N")]
     shard: Option<Shard>,
+    #[command(flatten)]
+    dataset: DatasetArgs,
     /// Also write a page into this file (HTML, opens offline): which run won, by how much and how sure that is, and figures that
     /// compare all runs, those that had ended before among them
     #[arg(long, value_name = "FILE.html")]
@@ -55,7 +59,7 @@ pub struct Sweep {
 }
 
 pub fn run(arguments: &Sweep) -> Result<(), VerbFailure> {
-    let Sweep { file, output, sets, seed, shard, report, threads } = arguments;
+    let Sweep { file, output, sets, seed, shard, dataset, report, threads } = arguments;
     let document = experiment::open(file)?;
     let points = Points::of(document.clone(), file, sets, *seed)?;
     let points = match shard {
@@ -63,6 +67,7 @@ pub fn run(arguments: &Sweep) -> Result<(), VerbFailure> {
         None => points,
     };
     let cases: Vec<Case> = points.points.iter().map(|point| point.case.clone()).collect();
+    dataset.check(&cases)?;
     let portable = origin::portable(document, file, sets, *seed)?;
     let mut inputs = Inputs::of_cases(file, &cases);
     let files = SweepFiles::new(output, file, &mut inputs)?;
@@ -82,6 +87,7 @@ pub fn run(arguments: &Sweep) -> Result<(), VerbFailure> {
         Ok(())
     })?;
     files.write_table()?;
+    dataset.write(&files.names)?;
     if let Some(page) = page {
         let runs = points.read_runs(&journal).map_err(|error| page.unwritable(&error))?;
         let results = Results::new(runs);

@@ -7,6 +7,7 @@ mod board;
 mod captured;
 mod carried;
 mod convert;
+mod fleet;
 mod guide;
 mod kept;
 mod made;

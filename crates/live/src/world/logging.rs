@@ -129,8 +129,8 @@ impl<S: RequestSource, K: Kernel> LiveWorld<S, K> {
 
     /// When nobody waits any longer for the log.
     pub(super) fn log_hangs_at(&mut self) -> Option<Time> {
-        let patience = self.patience;
-        self.write_log()?.busy_since().map(|begun| begun + patience)
+        let begun = self.write_log()?.busy_since()?;
+        Some(self.patience.ends(begun))
     }
 
     /// Nobody waits for it any longer.

@@ -4,6 +4,7 @@ use super::*;
 use crate::Clock;
 use block::Caps;
 use load::experiment::IoBackend;
+use std::time::{Duration, Instant};
 
 /// Two disks, each a copy of the other.
 #[derive(Default)]
@@ -148,6 +149,21 @@ fn a_disk_on_which_nothing_can_be_noted_is_given_up_where_it_can_be_spared() {
     world.gives_up(0);
     let known = Some(Input::Disk(DiskId(0), Health::Known));
     assert_eq!((world.source.flushes_failed, news(&mut world)), (1, known), "the other has some blocks alone");
+}
+
+/// What was issued before this thread did something else for long had not even left.
+#[test]
+fn a_disk_hangs_once_it_was_waited_for_and_not_while_other_work_was_done() {
+    let patience = Duration::from_millis(40);
+    let mut world = self::world(Pair::default());
+    (world.patience, world.outstanding) = (Patience::new(Span(patience.as_nanos() as u64)), 1);
+    let now = world.kernel.now();
+    world.issue(now, DiskId(1), Tag(0), Command::new(Verb::Read, Extent::new(0, 1), Place::Nowhere));
+    std::thread::sleep(2 * patience);
+    let began = Instant::now();
+    let news = world.next(None, 1).map(|(_, input)| input);
+    assert!(matches!(news, Some(Input::Disk(DiskId(1), Health::Failed))), "{news:?}");
+    assert!(began.elapsed() >= patience, "{:?}", began.elapsed());
 }
 
 #[test]

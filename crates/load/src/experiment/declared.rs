@@ -41,6 +41,7 @@ fn place(table: &Table) -> (String, String) {
         "volume" => (PLAIN.into(), "volume.v".into()),
         "client" => (PLAIN.into(), "client.0".into()),
         "fault" => (PLAIN.into(), "fault.0".into()),
+        "fleet" => (format!("{PLAIN}[fleet]\ndisks = 2\n"), "fleet".into()),
         "array.fails" => (PLAIN.into(), "array.fails.0".into()),
         "workload" => (PLAIN.into(), "workload.it".into()),
         "system" => {

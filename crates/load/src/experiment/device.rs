@@ -126,9 +126,9 @@ pub(super) fn read_each(document: &Document, path: &Path) -> Result<ServicePlan,
         let is_here = |class: &str| users.iter().any(|(its, on)| its == class && on.is_none_or(|on| on == device));
         let others: Vec<&str> = users.iter().map(|(class, _)| class.as_str()).filter(|class| !is_here(class)).collect();
         document.take_out_at(&["scheduler", "class"], &others);
-        let mut cases = expand(&document, path)?;
+        let mut cases = expand(&document, path, &|_| true)?;
         match (cases.pop(), cases.is_empty()) {
-            (Some((case, _)), true) => devices.push(case.experiment),
+            (Some((_, (case, _))), true) => devices.push(case.experiment),
             _ => return Err(super::varies(&path.display().to_string())),
         }
     }

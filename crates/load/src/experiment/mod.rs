@@ -15,6 +15,7 @@ mod dmclock;
 mod drive;
 mod fault;
 mod fio;
+mod fleet;
 mod inputs;
 mod run;
 mod scheduler;
@@ -31,9 +32,9 @@ mod volume;
 mod workload;
 
 pub use crate::workload::{
-    AddressPattern, Arrivals, Bound, ClosedPlan, CompressionPlan, Fit, Kind, Like, MadeUpPlan, OpenPlan, PAGE, Pace,
-    Pattern, ProcessPlan, RecordedPlan, Region, RepairPlan, ReplayTiming, ScanPlan, Sizes, Times, TraceChoice,
-    ZoneWrites,
+    AddressPattern, Arrivals, Bound, ClosedPlan, CodedRepairPlan, CompressionPlan, ErasureCode, Fit, Kind, Like,
+    MadeUpPlan, OpenPlan, PAGE, Pace, Pattern, ProcessPlan, RecordedPlan, Region, RepairPlan, ReplayTiming, ScanPlan,
+    Sizes, Times, TraceChoice, ZoneWrites,
 };
 pub use array::{ArrayChoice, Failure};
 pub use client::{ClientMatch, ClientRule};
@@ -282,13 +283,20 @@ pub fn of(document: Document, name: &str, sets: &[String]) -> Result<Vec<Case>, 
 
 fn cases(mut document: Document, path: &Path, sets: &[String], seed: Option<u64>) -> Result<Vec<Case>, BadInput> {
     change(&mut document, sets, seed)?;
-    Ok(expand(&document, path)?.into_iter().map(|(case, _)| case).collect())
+    Ok(expand(&document, path, &|_| true)?.into_iter().map(|(_, (case, _))| case).collect())
 }
 
-/// The cases of a document that was read so, each with the document of its values.
-pub(crate) fn expand_asking(document: &Document, path: &Path) -> Result<Vec<(Case, Document)>, BadInput> {
-    let all = expand(document, path)?;
-    check_asking(all.iter().map(|(case, _)| case), path)?;
+/// A case by its number in the sweep, with the document of its values.
+type NumberedCase = (usize, (Case, Document));
+
+/// The cases of a document that was read so, of those numbers that are wanted.
+pub(crate) fn expand_asking(
+    document: &Document,
+    path: &Path,
+    wanted: &dyn Fn(usize) -> bool,
+) -> Result<Vec<NumberedCase>, BadInput> {
+    let all = expand(document, path, wanted)?;
+    check_asking(all.iter().map(|(_, (case, _))| case), path)?;
     Ok(all)
 }
 
@@ -298,14 +306,15 @@ pub(crate) fn change(document: &mut Document, sets: &[String], seed: Option<u64>
     sets.iter().chain(&seed).try_for_each(|set| document.set(set))
 }
 
-fn expand(document: &Document, path: &Path) -> Result<Vec<(Case, Document)>, BadInput> {
-    let runs = document.sweep(&lists())?;
+fn expand(document: &Document, path: &Path, wanted: &dyn Fn(usize) -> bool) -> Result<Vec<NumberedCase>, BadInput> {
+    let runs = fleet::spread(document.sweep(&lists())?)?;
+    // Of all: what one run has no use for another may have.
     let varied = Varied::of(runs.iter().map(|(_, document)| document));
-    let case = |(labels, document): (Vec<(String, Scalar)>, Document)| {
+    let case = |(number, (labels, document)): (usize, (Vec<(String, Scalar)>, Document))| {
         let labels = labels.into_iter().map(|(key, value)| (key, label(value))).collect();
-        Ok((Case { labels, experiment: experiment(&document, path, &varied)? }, document))
+        Ok((number, (Case { labels, experiment: experiment(&document, path, &varied)? }, document)))
     };
-    runs.into_iter().map(case).collect()
+    runs.into_iter().enumerate().filter(|(number, _)| wanted(*number)).map(case).collect()
 }
 
 /// The keys whose lists are values, and no sweeps. A list of times is a sweep.

@@ -1,8 +1,8 @@
 //! Every table of an experiment file, with its keys: what help, reference pages and the schema are written from.
 
 use super::{
-    array, bfq, client, device, dmclock, drive, fault, run, scheduler, serve, service, share, system, value, volume,
-    workload,
+    array, bfq, client, device, dmclock, drive, fault, fleet, run, scheduler, serve, service, share, system, value,
+    volume, workload,
 };
 use config::Table;
 use sched::predict;
@@ -50,6 +50,7 @@ pub fn tables() -> Vec<Table> {
         workload::workload(),
         system::system(),
         run::run(),
+        fleet::fleet(),
     ]);
     tables
 }

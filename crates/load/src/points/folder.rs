@@ -10,6 +10,8 @@ pub struct SweepFolder {
     pub rows: PathBuf,
     /// The same as comma-separated values.
     pub table: PathBuf,
+    /// The same as files of Parquet, where they are wanted.
+    pub dataset: PathBuf,
     /// The experiment, which says the same in any folder.
     pub experiment: PathBuf,
 }
@@ -23,6 +25,7 @@ impl SweepFolder {
             journal: file("points.jsonl"),
             rows: file("rows.jsonl"),
             table: file("rows.csv"),
+            dataset: file("dataset"),
             experiment: file("experiment.toml"),
         }
     }

@@ -157,3 +157,18 @@ fn a_shard_is_one_of_so_many() {
     assert!((0..30).all(|point| shards.iter().filter(|shard| shard.has(point)).count() == 1));
     assert_eq!(shards[1].to_string(), "2/3");
 }
+
+#[test]
+fn a_shard_that_is_read_alone_has_the_points_that_it_has_of_the_whole() {
+    let folder = folder("alone");
+    let file = folder.join("a.toml");
+    let shard: Shard = "2/3".parse().unwrap();
+    let alone = Points::of_shard(Document::load(&file).unwrap(), &file, shard).unwrap();
+    let whole = of_file(&file, &[], None).unwrap().shard(shard);
+    assert_eq!(alone.points.len(), 1);
+    for (one, other) in alone.points.iter().zip(&whole.points) {
+        assert_eq!((one.number, &one.hash, &one.case), (other.number, &other.hash, &other.case));
+    }
+    assert_eq!(alone.points.len(), whole.points.len());
+    fs::remove_dir_all(folder).unwrap();
+}

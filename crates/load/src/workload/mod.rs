@@ -9,6 +9,7 @@ mod week;
 
 pub use self::trace::{Fit, TraceChoice};
 pub use closed::ClosedPlan;
+pub use coded_repair::{CodedRepairPlan, ErasureCode};
 pub use compression::CompressionPlan;
 pub use kind::{Manual, Only, Recipe};
 pub use made_up::{Like, MadeUpPlan};
@@ -30,7 +31,7 @@ use std::path::{Path, PathBuf};
 /// Makes of the files of kinds one type, [`Kind`], and the list of all.
 macro_rules! kinds {
     ($($file:ident: $kind:ident($plan:ty),)*) => {
-        $(mod $file;)*
+        $(pub(crate) mod $file;)*
 
         /// What a workload asks, and when.
         #[derive(Clone, Debug, PartialEq)]
@@ -110,6 +111,7 @@ kinds! {
     sweep: Repair(RepairPlan),
     scan: Scan(ScanPlan),
     zones: Zones(ZoneWrites),
+    coded_repair: CodedRepair(CodedRepairPlan),
     processes: Processes(ProcessPlan),
     compression: Compression(CompressionPlan),
     process_flow: Recorded(RecordedPlan),

@@ -2,7 +2,7 @@
 //! much a segment holds, and what an answer from it costs.
 
 use crate::bench::ProbeBench;
-use crate::estimate::{NS_PER_MS, median};
+use crate::estimate::{NS_PER_MS, median, signed_fraction};
 use crate::map::TrackGeometry;
 use block::{BadInput, Device, Extent, Span, Verb};
 use disk::Ahead;
@@ -13,8 +13,10 @@ const BEGIN: f64 = 3.0;
 /// Trials of a question, each somewhere else.
 const TRIALS: u32 = 7;
 /// What a block takes is alike within this share, and so many ns by chance.
-const ALIKE: f64 = 0.1;
+const ALIKE: f64 = 1.1;
 const ROUGH: f64 = 2_000.0;
+/// What comes round again is off whole revolutions by less than this share of one.
+const ROUND: f64 = 0.01;
 /// What a block takes at a rate of 10^6 bytes a second, ns.
 pub(crate) const BLOCK_NS_AT_1_MB_S: f64 = 512e3;
 /// A block that takes less than this, ns, comes at 25 GB/s or more: no bus, but what times are off.
@@ -103,7 +105,7 @@ pub fn learn<D: Device>(
         }
     };
     let segment = segment(bench, geometry, (ahead, read_ahead), pace)?;
-    let (hit, mb_s) = costs(bench, single, segment)?;
+    let (hit, mb_s) = costs(bench, single, segment, period)?;
     let almost_hits = ahead == Ahead::Nowhere || almost_hits(bench, least, period)?;
     let found = ReadCache {
         segments: bench.memory.forgotten_after,
@@ -321,14 +323,23 @@ fn segment<D: Device>(
 }
 
 /// What an answer from memory takes before its first block, ms, and the rate at which blocks follow: by the longest read
-/// that is all in memory when it is asked for again, since it takes as much of a block as one half as long. One that is not
-/// waits for the medium: half as long, it would take twice as much of a block.
-fn costs<D: Device>(bench: &mut ProbeBench<D>, single: f64, segment: u64) -> Result<(f64, Option<f64>), BadInput> {
+/// that is all in memory when it is asked for again, since it takes no more of a block than one half as long. One that is not comes
+/// round again, whole revolutions after it first did.
+fn costs<D: Device>(
+    bench: &mut ProbeBench<D>,
+    single: f64,
+    segment: u64,
+    period: f64,
+) -> Result<(f64, Option<f64>), BadInput> {
+    let comes_round = |each: f64, many: u64| {
+        let turns = (single + each * (many - 1) as f64) / period;
+        turns > 0.5 && signed_fraction(turns).abs() < ROUND
+    };
     let mut many = (segment / 2).clamp(2, 128);
     let mut each = each_of(bench, single, many)?;
     while many > 3 {
         let half = each_of(bench, single, many / 2)?;
-        if (each - half).abs() < half * ALIKE + ROUGH {
+        if each < half * ALIKE + ROUGH && !comes_round(each, many) {
             break;
         }
         (many, each) = (many / 2, half);

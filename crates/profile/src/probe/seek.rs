@@ -5,6 +5,7 @@
 
 use super::arm::{ArmReach, PatternTrack, ReachTrials, TrialPath, common_spread, reach};
 use crate::Thoroughness;
+use crate::curve::smooth;
 use crate::estimate::round_ns;
 use crate::eye::Eye;
 use crate::map::{TrackAddress, TrackGeometry};
@@ -231,7 +232,7 @@ impl SeekTimes {
     #[must_use]
     pub fn reach(&self, distance: u64, heads_differ: bool) -> f64 {
         let overhead = self.overhead();
-        let seek = disk::SeekCurve::Table(self.curve()).ms(distance as u32);
+        let seek = disk::SeekCurve::Table(smooth(&self.curve())).ms(distance as u32);
         let switch = self.switch.filter(|_| heads_differ).map_or(0.0, |switch| switch.mean - overhead);
         overhead + seek.max(switch)
     }

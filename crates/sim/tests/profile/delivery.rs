@@ -40,6 +40,16 @@ fn a_slow_bus_is_known_where_what_was_read_is_soon_driven_out() {
     is_known("atlas10k-validation", |_| {});
 }
 
+/// What was read is gone by then, and comes round again after one revolution or several. How much of a write must be there before
+/// it goes is not told apart there.
+#[test]
+fn the_rate_of_a_bus_of_a_tenth_of_the_medium_is_known() {
+    for (name, mb_s) in [("st318437lw", 4.0), ("wd400bb", 5.0)] {
+        let (found, _) = found(name, |sheet| sheet.bus.mb_s = Some(mb_s));
+        assert!(found.bus.mb_s.is_some_and(|ours| (ours / mb_s - 1.0).abs() < 0.01), "{name}: {:?}", found.bus);
+    }
+}
+
 #[test]
 fn how_much_must_be_there_before_it_goes_is_known() {
     for share in [0.5, 1.0] {

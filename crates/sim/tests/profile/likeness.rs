@@ -17,11 +17,16 @@ impl Dice {
         (self.0 >> 33) % below
     }
 
-    fn percent(&mut self, percent: u64) -> bool {
+    pub fn percent(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }
 
-    fn one_of<T: Copy>(&mut self, of: &[T]) -> T {
+    /// Anything from one to the other.
+    pub fn within(&mut self, least: f64, most: f64) -> f64 {
+        least + (most - least) * self.below(1 << 30) as f64 / f64::from(1 << 30)
+    }
+
+    pub fn one_of<T: Copy>(&mut self, of: &[T]) -> T {
         of[self.below(of.len() as u64) as usize]
     }
 }

@@ -6,6 +6,7 @@
 
 mod chunks;
 mod delivery;
+mod drawn;
 mod edges;
 mod habits;
 mod likeness;

@@ -193,7 +193,7 @@ fn track_end<D: Device>(eye: &mut Eye<D>, from: (u64, f64), rough: f64, all: u64
         (by.abs() < HERE * per_sector && expected < 1.0 - per_sector / 2.0).then_some((expected + by) / distance as f64)
     };
     // Where a whole track would end is the likeliest place, if sectors are as wide as thought.
-    let whole = |per_sector: f64| first + (1.0 / per_sector + 0.5) as u64;
+    let whole = |per_sector: f64| first.saturating_add((1.0 / per_sector + 0.5) as u64);
     let last = whole(per_sector) - 1;
     if last > first + step
         && last + 1 < all

@@ -101,6 +101,8 @@ impl<D: Device> MapSurvey<'_, '_, '_, D> {
     /// longest met lately, in whole tracks.
     fn go_on_as_before(&mut self, known: u64) -> Result<(), BadInput> {
         self.close(known);
+        // Of the region under way nothing may have been found.
+        self.map.regions.pop_if(|last| last.sectors == 0);
         let lately = self.map.regions.iter().rev().take(LOOKED_BACK);
         let Some(longest) = lately.max_by_key(|region| region.sectors).cloned() else { return Ok(()) };
         let last = self.current();
