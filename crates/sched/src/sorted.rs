@@ -414,6 +414,11 @@ impl<T: Copy> Sorted<T> {
     /// A slot loses its leaf, of which nothing is left in it. What comes before the next one is the one's before it.
     fn vacate(&mut self, slot: usize) {
         self.spare.push(self.directory[slot].leaf);
+        if self.directory.len() < MANY && self.holes == 0 {
+            self.directory.remove(slot);
+            self.directory[0].low = 0;
+            return;
+        }
         let first = self.directory[..slot].iter().rposition(|before| !before.is_hole()).map_or(0, |before| before + 1);
         let next = self.directory[slot + 1..].iter().position(|after| !after.is_hole()).map(|after| slot + 1 + after);
         let Some(next) = next else {
