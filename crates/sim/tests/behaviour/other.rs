@@ -23,7 +23,7 @@ fn experiment(model: &str, policy: &str, more: &str) -> String {
         name = "reader"
         priority = 1
         kind = "open"
-        rate = "0.5/s"
+        rate = "0.05/s"
         size = "8KiB"
         [run]
         requests = 300
