@@ -19,7 +19,7 @@ use errands::Errands;
 use load::Served;
 use load::requests::{self, Ledger};
 use logging::Logging;
-use patience::Patience;
+use patience::DiskPatience;
 use sched::array::field::Factor;
 use sched::{Action, Bill, Found, Health, Input, Wait, World};
 use std::collections::VecDeque;
@@ -196,7 +196,7 @@ pub struct LiveWorld<S, K = Host> {
     /// When a command came back last, or a request was asked of an idle device.
     last: Time,
     /// A command that takes longer hangs.
-    patience: Patience,
+    patience: DiskPatience,
     hangs: Option<DiskId>,
     /// Disks of an array that do not hold all that they should; by disk, whether it was given up for hanging.
     lacking: Vec<DiskId>,
@@ -248,7 +248,7 @@ impl<S: RequestSource, K: Kernel> LiveWorld<S, K> {
             bill: None,
             done: vec![Time::ZERO; members.len()],
             last: Time::ZERO,
-            patience: Patience::new(patience),
+            patience: DiskPatience::new(patience),
             hangs: None,
             lacking: filling.into_iter().map(|(disk, _)| disk).collect(),
             leaving: Vec::new(),

@@ -7,16 +7,16 @@ const AWAY: u64 = 8;
 
 /// What is waited at most. A disk has its time anew after a long while in which this thread had other work, such as the sums of a
 /// large write: of what came back meanwhile nothing was heard, and what was issued then the disk was not even told.
-pub(super) struct Patience {
+pub(super) struct DiskPatience {
     most: Span,
     /// When the kernel was last heard, and since when it has been without a long break.
     heard: Time,
     attentive: Time,
 }
 
-impl Patience {
-    pub(super) fn new(most: Span) -> Patience {
-        Patience { most, heard: Time::ZERO, attentive: Time::ZERO }
+impl DiskPatience {
+    pub(super) fn new(most: Span) -> DiskPatience {
+        DiskPatience { most, heard: Time::ZERO, attentive: Time::ZERO }
     }
 
     /// The kernel was heard.

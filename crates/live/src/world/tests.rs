@@ -156,7 +156,7 @@ fn a_disk_on_which_nothing_can_be_noted_is_given_up_where_it_can_be_spared() {
 fn a_disk_hangs_once_it_was_waited_for_and_not_while_other_work_was_done() {
     let patience = Duration::from_millis(40);
     let mut world = self::world(Pair::default());
-    (world.patience, world.outstanding) = (Patience::new(Span(patience.as_nanos() as u64)), 1);
+    (world.patience, world.outstanding) = (DiskPatience::new(Span(patience.as_nanos() as u64)), 1);
     let now = world.kernel.now();
     world.issue(now, DiskId(1), Tag(0), Command::new(Verb::Read, Extent::new(0, 1), Place::Nowhere));
     std::thread::sleep(2 * patience);
