@@ -87,16 +87,19 @@ mod tests {
             let (mut lines, mut curves) = (0.0, 0.0);
             for _ in 0..100 {
                 let (cylinders, law) = law(&mut draw, is_smooth);
-                let measured: Vec<(u32, f64)> = (0..)
-                    .map(|i| 8u32 << i)
-                    .take_while(|distance| *distance < cylinders)
-                    .map(|distance| (distance, law.ms(distance)))
-                    .collect();
-                let last = measured.last().map_or(0, |point| point.0);
+                let doubled = (0..).map(|i| 8u32 << i).take_while(|distance| *distance < cylinders);
+                let measured: Vec<(u32, f64)> =
+                    doubled.chain([cylinders]).map(|distance| (distance, law.ms(distance))).collect();
                 let curve = SeekCurve::Table(smooth(&measured));
                 let line = SeekCurve::Table(measured);
-                let off =
-                    |of: &SeekCurve| (8..last).map(|d| (of.ms(d) - law.ms(d)).abs()).sum::<f64>() / f64::from(last);
+                // Near and far alike.
+                let off = |of: &SeekCurve| {
+                    let apart = |i: u32| {
+                        let distance = (8.0 * libm::pow(f64::from(cylinders) / 8.0, f64::from(i) / 100.0)) as u32;
+                        (of.ms(distance) - law.ms(distance)).abs()
+                    };
+                    (0..100).map(apart).sum::<f64>()
+                };
                 (lines, curves) = (lines + off(&line), curves + off(&curve));
             }
             assert!(curves < share * lines, "{curves} {lines}");

@@ -169,7 +169,7 @@ pub(crate) struct Drives<'a, M, L: Measured> {
     crowded: bool,
     /// Whether anything was written.
     wrote: bool,
-    /// Probes in flight.
+    /// Probes that the drive has.
     probing: u32,
     /// Requests ended, for the watcher.
     ended: u64,
