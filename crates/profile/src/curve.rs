@@ -4,6 +4,8 @@ use crate::estimate::round_ns;
 
 /// Points put between two that were measured, at most.
 const BETWEEN: u64 = 7;
+/// So many times as steep as a piece on the whole, a cubic does not leave it (Fritsch and Carlson, SIAM J. Numer. Anal. 17, 1980).
+const STEEPEST: f64 = 3.0;
 
 /// A curve through these points, cylinders and ms, ascending, with more of them between: from point to point a cubic that stays
 /// between the two (Fritsch and Butland, SIAM J. Sci. Stat. Comput. 5, 1984). A seek takes as long as the root of its way while the
@@ -28,8 +30,8 @@ pub fn smooth(points: &[(u32, f64)]) -> Vec<(u32, f64)> {
             if all.last().is_some_and(|point| point.0 < distance) && distance < points[i + 1].0 {
                 let x = f64::from(distance - points[i].0) / step(i);
                 let (left, right) = (1.0 - x, x);
-                let ms = points[i].1 * left * left * (1.0 + 2.0 * x)
-                    + points[i + 1].1 * right * right * (3.0 - 2.0 * x)
+                let ms = points[i].1 * left * left * (1.0 + 2.0 * right)
+                    + points[i + 1].1 * right * right * (1.0 + 2.0 * left)
                     + step(i) * x * left * (before * left - after * right);
                 all.push((distance, round_ns(ms)));
             }
@@ -54,7 +56,7 @@ fn at_end((a, here): (f64, f64), (b, next): (f64, f64)) -> f64 {
     if slope * here <= 0.0 {
         0.0
     } else if here * next <= 0.0 {
-        slope.abs().min(3.0 * here.abs()).copysign(here)
+        slope.abs().min(STEEPEST * here.abs()).copysign(here)
     } else {
         slope
     }
