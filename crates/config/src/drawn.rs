@@ -46,7 +46,7 @@ impl Document {
     /// An error if a value is to be drawn: `why` follows its key.
     ///
     /// # Errors
-    /// When one is.
+    /// When a value is to be drawn.
     pub fn refuse_draws(&self, why: &str) -> Result<(), BadInput> {
         match find("", &self.root) {
             Some((key, node)) => {

@@ -41,16 +41,21 @@ impl Drive {
                 // What was there before is not lost where this stops.
                 let least = least.max(reached);
                 if reached < limit {
-                    let began = self.free.max(now);
-                    let at = Extent { start: reached, blocks: 1 };
-                    let (stroke, spot) = self.move_arm(self.track, at, Direction::Read, began);
-                    let so_far = Progress { reached, at: began + stroke.total(), after: spot };
-                    self.track = spot.track;
-                    self.read_ahead = Some(ReadAhead { began, so_far, limit, least, segment: i, sent: None });
+                    self.read_on_from(now, i, reached, (limit, least));
                 }
             }
             _ => {}
         }
+    }
+
+    /// The arm goes to where a segment ends, and the drive reads on from there.
+    fn read_on_from(&mut self, now: Time, segment: usize, reached: Lbn, (limit, least): (Lbn, Lbn)) {
+        let began = self.free.max(now);
+        let next = Extent { start: reached, blocks: 1 };
+        let (stroke, spot) = self.move_arm(self.track, next, Direction::Read, began);
+        let so_far = Progress { reached, at: began + stroke.total(), after: spot };
+        self.track = spot.track;
+        self.read_ahead = Some(ReadAhead { began, so_far, limit, least, segment, sent: None });
     }
 
     /// The segment that holds all of `at`, not counting what a command with the arm is just reading into it.
@@ -80,14 +85,7 @@ impl Drive {
                 ahead.least = ahead.least.max(at.end());
             }
             Some(_) => {}
-            None if self.write_back.is_none() => {
-                let began = self.free.max(now);
-                let (stroke, spot) =
-                    self.move_arm(self.track, Extent { start: reached, blocks: 1 }, Direction::Read, began);
-                let so_far = Progress { reached, at: began + stroke.total(), after: spot };
-                self.track = spot.track;
-                self.read_ahead = Some(ReadAhead { began, so_far, limit, least: at.end(), segment, sent: None });
-            }
+            None if self.write_back.is_none() => self.read_on_from(now, segment, reached, (limit, at.end())),
             None => {}
         }
         true

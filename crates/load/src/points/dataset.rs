@@ -1,6 +1,7 @@
 //! The rows of a sweep as a dataset of Parquet: one file, or one for each combination of values of some labels, in folders that are named
 //! as Hive names them (`model=nl20/policy=satf/rows.parquet`), which pandas, polars, DuckDB and Spark read as one table.
 
+use super::table::{flatten, show_value};
 use crate::requests::{BatchFile, BatchFormat};
 use arrow_array::{ArrayRef, BooleanArray, Float64Array, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{DataType, Field, Schema, SchemaRef};
@@ -73,13 +74,9 @@ impl CellType {
             CellType::Truth => Arc::new(cells().map(|cell| cell.and_then(Value::as_bool)).collect::<BooleanArray>()),
             CellType::Whole => Arc::new(cells().map(|cell| cell.and_then(Value::as_i64)).collect::<Int64Array>()),
             CellType::Number => Arc::new(cells().map(|cell| cell.and_then(Value::as_f64)).collect::<Float64Array>()),
-            CellType::Text => Arc::new(cells().map(|cell| cell.map(text)).collect::<StringArray>()),
+            CellType::Text => Arc::new(cells().map(|cell| cell.map(show_value)).collect::<StringArray>()),
         }
     }
-}
-
-fn text(cell: &Value) -> String {
-    cell.as_str().map_or_else(|| cell.to_string(), str::to_owned)
 }
 
 impl RowsDataset {
@@ -102,8 +99,8 @@ impl RowsDataset {
             dataset.parts.entry(part_folder(&row, by)?).or_default().push((at, bytes));
             at += bytes as u64;
             let columns = &mut dataset.columns;
-            flatten(String::new(), row, &mut |column, cell| {
-                let kind = CellType::of(&cell);
+            flatten("", &row, &mut |column, cell| {
+                let kind = CellType::of(cell);
                 let place = *known.entry(column.clone()).or_insert(columns.len());
                 match columns.get_mut(place) {
                     Some((_, before)) => *before = before.join(kind),
@@ -147,26 +144,12 @@ fn read_batch(
         line.resize(*bytes, 0);
         rows.seek(SeekFrom::Start(*at))?;
         rows.read_exact(&mut line)?;
-        flatten(String::new(), serde_json::from_slice(&line)?, &mut |column, cell| {
-            cells[numbers[column.as_str()]][row] = Some(cell);
+        flatten("", &serde_json::from_slice(&line)?, &mut |column, cell| {
+            cells[numbers[column.as_str()]][row] = Some(cell.clone());
         });
     }
     let arrays = columns.iter().zip(&cells).map(|((_, kind), cells)| kind.array(cells)).collect();
     RecordBatch::try_new(SchemaRef::clone(schema), arrays).map_err(io::Error::other)
-}
-
-/// The cells of a row: tables by their paths, as in the table of comma-separated values; a list is one cell, JSON as it stands, so that
-/// histograms are kept.
-fn flatten(path: String, value: Value, put: &mut dyn FnMut(String, Value)) {
-    let inside = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
-    match value {
-        Value::Null => {}
-        Value::Object(fields) => fields.into_iter().for_each(|(key, value)| flatten(inside(&key), value, put)),
-        Value::Array(list) if list.iter().any(Value::is_object) => {
-            list.into_iter().enumerate().for_each(|(i, value)| flatten(inside(&i.to_string()), value, put));
-        }
-        cell => put(path, cell),
-    }
 }
 
 /// The folder that a row belongs in.
@@ -185,7 +168,7 @@ fn part_folder(row: &Value, by: &[String]) -> io::Result<PathBuf> {
 
 /// A label as people write it: numbers that are whole without a point.
 fn label_name(label: &Value) -> String {
-    label.as_f64().filter(|number| number.fract() == 0.0).map_or_else(|| text(label), |number| number.to_string())
+    label.as_f64().filter(|number| number.fract() == 0.0).map_or_else(|| show_value(label), |number| number.to_string())
 }
 
 /// A text as a part of a folder's name.

@@ -20,8 +20,10 @@ pub fn write_csv(rows: &mut (impl BufRead + Seek), out: &mut dyn Write) -> io::R
         for line in rows.lines() {
             let (mut cells, mut order) = (BTreeMap::new(), Vec::new());
             flatten("", &serde_json::from_str(&line?)?, &mut |column, cell| {
-                order.push(column.clone());
-                cells.insert(column, cell);
+                if let Some(cell) = write_cell(cell) {
+                    order.push(column.clone());
+                    cells.insert(column, cell);
+                }
             });
             take(cells, order)?;
         }
@@ -41,22 +43,30 @@ pub fn write_csv(rows: &mut (impl BufRead + Seek), out: &mut dyn Write) -> io::R
     })
 }
 
-fn flatten(path: &str, value: &Value, put: &mut dyn FnMut(String, String)) {
+/// The cells of a row by their paths: what a table holds, or a list of tables, is a cell each, and any other list is one.
+pub(super) fn flatten(path: &str, value: &Value, put: &mut dyn FnMut(String, &Value)) {
     let inside = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
     match value {
         Value::Null => {}
-        Value::Bool(truth) => put(path.into(), truth.to_string()),
-        Value::Number(number) => put(path.into(), number.to_string()),
-        Value::String(text) => put(path.into(), text.clone()),
         Value::Object(fields) => fields.iter().for_each(|(key, value)| flatten(&inside(key), value, put)),
-        Value::Array(list) if list.iter().any(Value::is_array) => {}
         Value::Array(list) if list.iter().any(Value::is_object) => {
             list.iter().enumerate().for_each(|(i, value)| flatten(&inside(&i.to_string()), value, put));
         }
-        Value::Array(list) => {
-            let words = list.iter().map(|value| value.as_str().map_or_else(|| value.to_string(), str::to_owned));
-            put(path.into(), words.collect::<Vec<_>>().join("; "));
-        }
+        cell => put(path.into(), cell),
+    }
+}
+
+/// A value as it stands in a cell: a word without quotes, anything else as in JSON.
+pub(super) fn show_value(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}
+
+/// A cell of the table; none of a histogram.
+fn write_cell(cell: &Value) -> Option<String> {
+    match cell {
+        Value::Array(list) if list.iter().any(Value::is_array) => None,
+        Value::Array(list) => Some(list.iter().map(show_value).collect::<Vec<_>>().join("; ")),
+        cell => Some(show_value(cell)),
     }
 }
 

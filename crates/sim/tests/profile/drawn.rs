@@ -6,8 +6,6 @@
 //! the mean.
 
 use crate::likeness::Dice;
-use crate::oddities::Troubled;
-use crate::profiled_with;
 use drive::Drive;
 use profile::{Grade, ProfileOutcome, Thoroughness};
 use rayon::prelude::*;
@@ -232,17 +230,13 @@ struct Fate {
 fn befall(seed: u64, drawn: &Drawn) -> Result<Fate, String> {
     let disk::Drive { sheet, truth } =
         disk::parse("drawn", "drawn.toml", &drawn.text).map_err(|error| format!("{error}\n{}", drawn.text))?;
-    let device = sim::Bench::new(Drive::new(&sheet, &truth, 6 + seed));
-    let late: f64 = std::env::var("HALFTURN_LATE_NS").ok().and_then(|ns| ns.parse().ok()).unwrap_or(0.0);
     let effort = match std::env::var_os("HALFTURN_THOROUGH") {
         Some(_) => Thoroughness::Thorough,
         None => Thoroughness::Quick,
     };
-    let profile = match late {
-        0.0 => profiled_with("drawn", effort, &mut { device }),
-        late => profiled_with("drawn", effort, &mut Troubled::busy(device, late)),
-    };
-    let profile = profile.map_err(|error| error.to_string())?;
+    let drive = Drive::new(&sheet, &truth, 6 + seed);
+    let profile =
+        crate::profiled_behind("drawn", effort, drive, crate::late_ns()).map_err(|error| error.to_string())?;
     let ProfileOutcome::Disk(known) = &profile.outcome else { return Err("nothing was found to turn".into()) };
     let found = disk::write(&known.plan("drawn", profile.blocks));
     let grade = known.judge(&disk::parse("drawn", "drawn.toml", &found));
@@ -339,7 +333,7 @@ fn drives_that_nobody_drew_are_known_or_the_grade_says_less() {
 #[test]
 #[ignore = "seconds a drive; prints a table"]
 fn many_drawn_drives() {
-    let count: u64 = std::env::var("HALFTURN_DRIVES").ok().and_then(|count| count.parse().ok()).unwrap_or(100);
+    let count: u64 = crate::number("HALFTURN_DRIVES").unwrap_or(100);
     let from = crate::seed();
     let (good, steady, wrong) = try_all(from..from + count);
     println!("{good} of {steady} that are mapped and do not wander are graded good; {} are wrong", wrong.len());

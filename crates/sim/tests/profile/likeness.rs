@@ -216,7 +216,7 @@ alike! {
 #[test]
 #[ignore = "some minutes; prints a table"]
 fn many_small_drives() {
-    let count: u64 = std::env::var("HALFTURN_DRIVES").ok().and_then(|count| count.parse().ok()).unwrap_or(40);
+    let count: u64 = crate::number("HALFTURN_DRIVES").unwrap_or(40);
     let from = crate::seed();
     let unlike: Vec<u64> = (from..from + count).filter(|seed| learn(*seed).is_err()).collect();
     println!("{} of {count} are not alike: {unlike:?}", unlike.len());

@@ -43,9 +43,33 @@ fn profiled(name: &str, device: &mut impl block::Device) -> Result<DriveProfile,
     profiled_with(name, Thoroughness::Thorough, device)
 }
 
+/// A number of the environment.
+fn number<T: std::str::FromStr>(name: &str) -> Option<T> {
+    std::env::var(name).ok().and_then(|number| number.parse().ok())
+}
+
 /// The seed of a profile, and of its drive but for a few.
 fn seed() -> u64 {
-    std::env::var("HALFTURN_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1)
+    number("HALFTURN_SEED").unwrap_or(1)
+}
+
+/// How late the host is on the mean, ns.
+fn late_ns() -> f64 {
+    number("HALFTURN_LATE_NS").unwrap_or(0.0)
+}
+
+/// Profiles a drive behind a host with other work, if it is late by so many ns on the mean.
+fn profiled_behind(
+    name: &str,
+    effort: Thoroughness,
+    drive: drive::Drive,
+    late_ns: f64,
+) -> Result<DriveProfile, block::BadInput> {
+    let device = sim::Bench::new(drive);
+    match late_ns {
+        0.0 => profiled_with(name, effort, &mut { device }),
+        late => profiled_with(name, effort, &mut oddities::Troubled::busy(device, late)),
+    }
 }
 
 /// Profiles a device.

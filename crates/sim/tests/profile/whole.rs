@@ -1,8 +1,6 @@
 //! Whole profiles, held against the truth: a few drives each time, all of them on demand.
 
 use crate::edges::{self, Borders};
-use crate::oddities::Troubled;
-use crate::profiled_with;
 use block::Lbn;
 use disk::{Layout, Sheet, Truth};
 use drive::Drive;
@@ -44,12 +42,8 @@ fn line(name: &str, effort: Thoroughness, late: f64) -> Line {
 
 /// The same of a drive that need not have a name.
 pub fn line_of(name: &str, disk::Drive { sheet, truth }: disk::Drive, effort: Thoroughness, late: f64) -> Line {
-    let device = sim::Bench::new(Drive::new(&sheet, &truth, 6 + crate::seed()));
-    let profile = match late {
-        0.0 => profiled_with(name, effort, &mut { device }),
-        late => profiled_with(name, effort, &mut Troubled::busy(device, late)),
-    };
-    let profile = profile.expect("it can be read");
+    let drive = Drive::new(&sheet, &truth, 6 + crate::seed());
+    let profile = crate::profiled_behind(name, effort, drive, late).expect("it can be read");
     let ProfileOutcome::Disk(known) = &profile.outcome else { panic!("{name} turns") };
     let plan = known.plan("it", profile.blocks);
     let text = disk::write(&plan);
@@ -177,8 +171,7 @@ fn the_catalogue() {
     println!("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|");
     for name in crate::names() {
         let quick = std::env::var("HALFTURN_QUICK").is_ok();
-        let late = std::env::var("HALFTURN_LATE_NS").ok().and_then(|late| late.parse().ok()).unwrap_or(0.0);
-        let it = line(&name, if quick { Thoroughness::Quick } else { Thoroughness::Thorough }, late);
+        let it = line(&name, if quick { Thoroughness::Quick } else { Thoroughness::Thorough }, crate::late_ns());
         let short = name.rsplit('/').next().unwrap_or(&name);
         println!(
             "| {short} | {:.0e} | {:.2} | {:.2} | {:.1} | {}, {}, {}, {} | {:.2} | {:.3} | {:.3} ({:.3}) | {} | {:.0} | {:.1} | {:.1} | {} |",
