@@ -39,7 +39,6 @@ cargo xtask mutate [OPTIONS]
   Plants bugs and says which of them the tests find
 
   --seed N          Draw by this seed instead of the one in tests/mutants/gate.toml
-  --costs           Count the tables of docs/performance.md instead: by depth, length, drive, disks, chunk, format and feature
   --sample N        Try N of the gate's mutants, of crates soon built; --seed says which
   --crates A,B      Plant in these crates only
   --only TEXT       Try only those with this text in 'FILE:LINE: FUNCTION' or in their lines; may be repeated

@@ -228,13 +228,18 @@ impl SeekTimes {
         self.points.iter().map(|point| point.distance as u32).zip(seeks).collect()
     }
 
+    /// The seek over so many cylinders, ms.
+    #[must_use]
+    pub fn seek(&self, distance: u64) -> f64 {
+        disk::SeekCurve::Table(smooth(&self.curve())).ms(distance as u32)
+    }
+
     /// The reach over so many cylinders, ms.
     #[must_use]
     pub fn reach(&self, distance: u64, heads_differ: bool) -> f64 {
         let overhead = self.overhead();
-        let seek = disk::SeekCurve::Table(smooth(&self.curve())).ms(distance as u32);
         let switch = self.switch.filter(|_| heads_differ).map_or(0.0, |switch| switch.mean - overhead);
-        overhead + seek.max(switch)
+        overhead + self.seek(distance).max(switch)
     }
 }
 

@@ -258,13 +258,10 @@ impl Writes {
         let overhead = self.overhead(moves) + self.settle;
         let measured = self.points.iter().map(|point| (point.distance as u32, point.reach.mean - overhead));
         let farthest = self.farthest();
-        let reads = moves.curve();
         // Beyond, they go on at the distance from the curve of reads that they had reached.
-        let last = self.points.last().map_or(0.0, |point| {
-            point.reach.mean - overhead - disk::SeekCurve::Table(reads.clone()).ms(point.distance as u32)
-        });
-        let beyond =
-            reads.iter().filter(|(distance, _)| u64::from(*distance) > farthest).map(|(d, ms)| (*d, ms + last));
+        let last = self.points.last().map_or(0.0, |point| point.reach.mean - overhead - moves.seek(point.distance));
+        let reads = moves.curve().into_iter().filter(|(distance, _)| u64::from(*distance) > farthest);
+        let beyond = reads.map(|(distance, ms)| (distance, ms + last));
         let mut least = 0.0f64;
         let point = |(distance, ms): (u32, f64)| {
             least = least.max(ms);

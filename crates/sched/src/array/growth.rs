@@ -212,6 +212,14 @@ impl<P: Predictor> Array<P> {
         self.end(id, ending, out);
     }
 
+    /// A disk is given up while the disks are told of a copy: nothing was overwritten, and the copy, which may be on that disk, counts no
+    /// more for anybody who hears of that.
+    pub(super) fn unmark_copy(&mut self, out: &mut Vec<Action>) {
+        if let Some(mover) = self.mover.filter(|mover| mover.stage == MoveStage::Marking) {
+            self.tell_grown(&mover, MoveStage::Telling(Ending::Failed(EIO)), out);
+        }
+    }
+
     /// Whether a first row is being overwritten: that ends before it is known that a disk is given up.
     pub(super) fn overwrites_first(&self) -> bool {
         let overwrites = |stage| matches!(stage, MoveStage::Writing | MoveStage::Flushing);

@@ -331,6 +331,10 @@ impl<P: Predictor> Array<P> {
                 if under_way {
                     return;
                 }
+                if !journal.leaving.is_empty() {
+                    self.unmark_copy(out);
+                }
+                let Some(journal) = &mut self.journal else { return };
                 out.extend(journal.leaving.iter().copied().map(Action::GiveUp));
                 journal.unknown.append(&mut journal.leaving);
                 if journal.holds_back() {

@@ -135,6 +135,15 @@ impl RequestSource for Asker {
             let (order, _) = self.orders.swap_remove(due);
             self.is_done = false;
             let grows = matches!(order, ArrayOrder::Grow(..));
+            if let (ArrayOrder::Replace(disk, ..), Some(geometry)) = (&order, hands.unit.geometry())
+                && disk.0 >= geometry.disks()
+            {
+                // It has not joined yet, and may never.
+                if self.stays || self.left > 0 {
+                    self.orders.push((order, now + Span(200)));
+                }
+                return None;
+            }
             match hands.unit.order(&order) {
                 Err(what) if !grows => panic!("{what}"),
                 // Not while a disk is lacking; as it may have grown in an earlier life.

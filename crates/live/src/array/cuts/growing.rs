@@ -54,7 +54,8 @@ fn growing(seed: u64, requests: u32) -> Scene {
     let (level, disks) = levels[seed as usize % 4];
     let it = scene(seed / 4, requests);
     let fate = if level == Level::Striped { Fate::None } else { it.fate };
-    Scene { seed, level, disks, fate, victims: 1, log: LogFate::None, grows: true, ..it }
+    let befalls_joined = fate != Fate::None && (seed / 4) % 2 == 1;
+    Scene { seed, level, disks, fate, victims: 1, log: LogFate::None, grows: true, befalls_joined, ..it }
 }
 
 /// `HALFTURN_SEED=N` cuts one scene at each of its writes; `HALFTURN_SEEDS=N` takes so many scenes cut anywhere in place of 150.
@@ -65,6 +66,8 @@ fn wherever_the_power_goes_while_it_grows_what_was_flushed_is_there_and_all_agre
         return;
     }
     let mut cuts: u64 = (0..4).map(|seed| cut_everywhere(&growing(seed, 4))).sum();
+    // The disk that has the copy of a first row goes while the others are told of that.
+    cuts += u64::from(tell(&growing(1119, 40), 48));
     for seed in 100..100 + read_number("HALFTURN_SEEDS").unwrap_or(150) {
         cuts += u64::from(tell(&growing(seed, 40), Draw::new(seed, 9).below(400)));
     }

@@ -39,6 +39,7 @@ use sched::predict::Distance;
 use sched::{Core, run};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::io;
 use std::rc::Rc;
 
 const BLOCK: usize = BLOCK_BYTES as usize;
@@ -88,8 +89,9 @@ struct Scene {
     sums: bool,
     /// What becomes of the log of its write buffer.
     log: LogFate,
-    /// Whether it grows by a disk.
+    /// Whether it grows by a disk, and whether that is the one that something becomes of.
     grows: bool,
+    befalls_joined: bool,
 }
 
 /// What there is beside the array.
@@ -158,8 +160,8 @@ impl Outside {
         (power.off, power.left) = (false, u64::MAX);
     }
 
-    /// Opens a disk full of rubbish.
-    fn opener(&self) -> MemberOpener {
+    /// Opens a disk full of rubbish, which may fail where it is the first in its place.
+    fn opener(&self, fails: Vec<(usize, Time)>) -> MemberOpener {
         let (power, places, sums) = (Rc::clone(&self.power), Rc::clone(&self.places), self.sums);
         Box::new(move |disk, _| {
             let platter = Platter::holding([0xA5; BLOCK], Outside::blocks(sums));
@@ -168,8 +170,10 @@ impl Outside {
             let count = places.len().max(place + 1);
             places.resize_with(count, Vec::new);
             places[place].push(Rc::clone(&platter));
+            let is_first = places[place].len() == 1;
             drop(places);
-            let disk = Disk { power: Rc::clone(&power), platter, flying: Vec::new(), fails: Time::NEVER };
+            let fails = fails.iter().find(|(disk, _)| is_first && *disk == place).map_or(Time::NEVER, |(_, at)| *at);
+            let disk = Disk { power: Rc::clone(&power), platter, flying: Vec::new(), fails };
             Ok(Outside::device(disk, sums))
         })
     }
@@ -245,6 +249,14 @@ impl Scene {
         }
     }
 
+    /// The disks that something becomes of, this one first.
+    fn list_victims(&self, first: usize) -> Vec<usize> {
+        match self.befalls_joined {
+            true => vec![self.disks.into()],
+            false => (0..self.victims).map(|nth| (first + nth) % usize::from(self.disks)).collect(),
+        }
+    }
+
     /// What the array is told, where these disks are not what they were.
     fn list_orders(&self, disks: &[usize]) -> Vec<ArrayOrder> {
         let replace = |disk: &usize| ArrayOrder::Replace(DiskId(*disk as u16), "another".into(), Former::Kept);
@@ -264,7 +276,7 @@ impl Scene {
         let mut blocks: Vec<History> = vec![vec![(0, true)]; most as usize];
         let (mut stamp, mut cut) = (0, false);
         let victim = outside.below(self.disks.into()) as usize;
-        let victims: Vec<usize> = (0..self.victims).map(|nth| (victim + nth) % usize::from(self.disks)).collect();
+        let victims = self.list_victims(victim);
         let fails = matches!(self.fate, Fate::Fails | Fate::FailsAndReplaced);
         let is_replaced = !self.list_orders(&victims).is_empty() && self.fate != Fate::Scrubbed;
         let scrubs = self.fate == Fate::Scrubbed;
@@ -292,7 +304,7 @@ impl Scene {
             }
             let units = members.into_iter().flatten().chain(self.make_place(&geometry)).collect();
             let unit = Members::new(geometry, units).logging(log);
-            let unit = unit.repairing([self.pace(), self.pace()], Some(outside.opener())).noting(known);
+            let unit = unit.repairing([self.pace(), self.pace()], Some(outside.opener(failing))).noting(known);
             let places = unit.members().len();
             let orders = self.list_orders(&replaced).into_iter().chain(self.grows.then(growing::grow_order));
             let asker = Asker {
@@ -366,16 +378,31 @@ impl Scene {
         }
     }
 
+    /// The array is looked at and made to agree: what was found, and whether it was.
+    fn make_agree(&self, outside: &Outside, geometry: Geometry) -> (ArrayStatus, io::Result<u64>) {
+        let mut members = outside.units(&[]);
+        let status = inspect(&mut members, &geometry);
+        assert_eq!(status.admit(&geometry, self.lacking()), Ok(()), "{}", status.text());
+        let mut units: Vec<_> = members.into_iter().flatten().collect();
+        let ended = resync(&mut units, geometry, &status);
+        (status, ended)
+    }
+
     /// The power comes back: the array is found and made to agree, and holds what it must.
     fn restore(&self, outside: &Outside, blocks: &mut [History], loss: Loss) {
         outside.power_up(loss);
         let geometry = self.find(outside);
         outside.settle_places(&geometry);
-        let mut members = outside.units(&[]);
-        let status = inspect(&mut members, &geometry);
-        assert_eq!(status.admit(&geometry, self.lacking()), Ok(()), "{}", status.text());
-        let mut units: Vec<_> = members.into_iter().flatten().collect();
-        resync(&mut units, geometry, &status).expect("it is made to agree");
+        // In some scenes the power goes again meanwhile.
+        let again = (self.seed % 4 == 3).then(|| Draw::new(self.seed, 11).below(12));
+        if let Some(writes) = again {
+            outside.power.borrow_mut().left = writes;
+            let ended = self.make_agree(outside, geometry).1;
+            assert!(ended.is_ok() || outside.power.borrow().off, "{ended:?}");
+            outside.power_up(Loss::Power);
+        }
+        let (status, ended) = self.make_agree(outside, geometry);
+        ended.expect("it is made to agree");
         let blank = &status.label.as_ref().expect("a label").blank;
         let held: Vec<u64> = status.disks.iter().map(MemberState::rows_held).collect();
         for region in blank.list() {
@@ -502,14 +529,15 @@ fn scene(seed: u64, requests: u32) -> Scene {
         sums: seed % 7 < 3,
         log: LogFate::of(seed),
         grows: false,
+        befalls_joined: false,
     }
 }
 
 /// Those of the victims that are replaced in a life of the service, unless they are being filled already.
 fn list_replaced(status: &ArrayStatus, victims: &[usize], life: usize) -> Vec<usize> {
-    let is_wanted = |disk: &&usize| match status.disks[**disk] {
-        MemberState::Filling(_) => false,
-        MemberState::Sound => life == 0,
+    let is_wanted = |disk: &&usize| match status.disks.get(**disk) {
+        Some(MemberState::Filling(_)) => false,
+        Some(MemberState::Sound) => life == 0,
         _ => true,
     };
     victims.iter().filter(is_wanted).copied().collect()
