@@ -22,7 +22,7 @@ use ends::DriveEnds;
 use events::Events;
 use lane::{Issued, Lane};
 use late::LateHost;
-use progress::{Progress, TELL_EVERY};
+use progress::{RunProgress, TELL_EVERY};
 
 use crate::arms::Arms;
 use crate::camera::Camera;
@@ -181,7 +181,7 @@ pub(crate) struct Drives<'a, M, L: Measured> {
     probing: u32,
     /// Requests ended, for the watcher.
     ended: u64,
-    progress: Progress<'a>,
+    progress: RunProgress<'a>,
     camera: Option<Camera>,
     /// By how much what a write is worth counts, as far as a film is told.
     weight: Rc<Cell<f64>>,
@@ -253,7 +253,7 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
             wrote: false,
             probing: 0,
             ended: 0,
-            progress: Progress::new(tell),
+            progress: RunProgress::new(tell),
             watched: camera.is_some(),
             camera,
             weight: Rc::new(Cell::new(1.0)),

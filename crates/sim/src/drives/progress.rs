@@ -15,15 +15,15 @@ pub(super) const TELL_EVERY: u64 = 1 << 15;
 const STILL: u32 = 40;
 
 /// The watcher, and since when nothing but failures came of time that stands still.
-pub(super) struct Progress<'a> {
+pub(super) struct RunProgress<'a> {
     tell: Tell<'a>,
     last: Time,
     still: u32,
 }
 
-impl<'a> Progress<'a> {
-    pub(super) fn new(tell: Tell<'a>) -> Progress<'a> {
-        Progress { tell, last: Time::ZERO, still: 0 }
+impl<'a> RunProgress<'a> {
+    pub(super) fn new(tell: Tell<'a>) -> RunProgress<'a> {
+        RunProgress { tell, last: Time::ZERO, still: 0 }
     }
 
     /// So many have ended in all: the watcher is told of those it has not heard of.
@@ -36,7 +36,7 @@ impl<M: Machine, L: Measured> Drives<'_, M, L> {
     /// Tells of requests that ended, the last of them so. The run is over where whoever is told has had enough, or no time passes.
     #[cold]
     pub(super) fn tell_progress(&mut self, now: Time, how: Ending) {
-        let Progress { tell, last, still } = &mut self.progress;
+        let RunProgress { tell, last, still } = &mut self.progress;
         let stands = matches!(how, Ending::Failed(_)) && now == *last;
         (*last, *still) = (now, if stands { *still + 1 } else { 0 });
         let bad = |what: &str, mend: &str| Some(BadInput::new("the run", At::File, what, mend));

@@ -17,7 +17,7 @@ fn array(fails: u16, more: &str, load: &str) -> String {
 #[test]
 fn a_closed_load_at_an_array_without_a_disk_is_given_up() {
     let text = array(3, "", "kind = \"closed\"\ndepth = 1\nsize = \"4KiB\"\n");
-    let error = sim::replicate(&cases(&text)[0].experiment, 0, &|_| ()).err().expect("it does not get on").to_string();
+    let error = sim::replicate(&cases(&text)[0].experiment, 0, &|_| ()).expect_err("it does not get on").to_string();
     assert!(error.contains("requests fail as soon as they come"), "{error}");
     let thinks = once(&text.replace("depth = 1\n", "depth = 1\nthink = \"1ms\"\n"));
     let (_, class) = thinks.meter.classes().next().expect("there is one");
@@ -34,9 +34,9 @@ fn writes_that_wait_for_room_in_the_buffer_of_a_lost_array_fail_one_after_the_ot
 }
 
 /// Counts records, and those of requests that had not ended.
-struct Count(Arc<Mutex<(u64, u64)>>);
+struct RecordCount(Arc<Mutex<(u64, u64)>>);
 
-impl Records for Count {
+impl Records for RecordCount {
     fn put(&mut self, it: &Record) -> Result<(), BadInput> {
         let mut count = self.0.lock().expect("nobody panics");
         *count = (count.0 + u64::from(it.counted), count.1 + u64::from(it.counted && it.ending.is_none()));
@@ -55,7 +55,7 @@ fn what_came_and_never_had_room_counts_where_the_run_is_given_up() {
                 [[workload]]\nname = \"some\"\nkind = \"open\"\narrivals = \"constant\"\nrate = \"200/s\"\nsize = \"4KiB\"\n\
                 [run]\nduration = \"2s\"\n";
     let count = Arc::new(Mutex::new((0, 0)));
-    let opens = |_, _| Ok(Box::new(Count(Arc::clone(&count))) as Box<dyn Records>);
+    let opens = |_, _| Ok(Box::new(RecordCount(Arc::clone(&count))) as Box<dyn Records>);
     let runs = sim::simulate_and_record(&cases(text), &sim::Unwatched, &opens).expect("it runs");
     let class = &runs.runs[0].classes["some"];
     assert!((399..=401).contains(&class.requests), "{class:?}");
