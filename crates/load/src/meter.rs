@@ -183,7 +183,14 @@ impl Meter {
     #[must_use]
     #[inline]
     pub fn awaits(&self, due: Option<Time>) -> bool {
-        self.awaited > 0 || (self.joined < self.most && due.is_some_and(|due| due <= self.until))
+        self.awaited > 0 || due.is_some_and(|due| self.is_open_at(due))
+    }
+
+    /// Whether requests that are due then, or later, may still join the sample.
+    #[must_use]
+    #[inline]
+    pub fn is_open_at(&self, due: Time) -> bool {
+        self.joined < self.most && due <= self.until
     }
 
     /// Requests that arrived since it counts and have ended.
@@ -312,7 +319,7 @@ impl Meter {
         if how == Ending::Finished && it.ended >= self.from && !self.closed {
             class.bytes += it.at.bytes();
         }
-        match it.ended >= self.from && !self.closed {
+        match how == Ending::Finished && it.ended >= self.from && !self.closed {
             true => class.slices.remove(it.arrived, it.ended),
             false => _ = class.slices.remove_uncounted(it.arrived),
         }

@@ -132,6 +132,21 @@ impl Mix {
         (self.meter, notes)
     }
 
+    /// Requests that came by now and belong to the sample, but were not asked for, since there was no room: from now on they are
+    /// outstanding.
+    ///
+    /// # Errors
+    /// When a trace cannot be read.
+    pub fn take_crowded(&mut self, now: Time) -> Result<Vec<Request>, BadInput> {
+        let mut crowded = Vec::new();
+        while self.due().is_some_and(|due| due <= now && self.meter.is_open_at(due)) {
+            if let Some(Input::Submit(request)) = self.fire(now, Span::ZERO)? {
+                crowded.push(request);
+            }
+        }
+        Ok(crowded)
+    }
+
     /// Whatever of the sample is outstanding is followed no further; what that was.
     pub fn give_up(&mut self, now: Time) -> Vec<(RequestId, Served)> {
         let left = (0..).map(RequestId).zip(&self.slots).filter(|(_, slot)| slot.served.counts);

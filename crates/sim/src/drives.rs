@@ -13,6 +13,7 @@ mod fates;
 mod lane;
 mod late;
 mod plain;
+mod progress;
 mod shown;
 
 pub(crate) use arm_time::ArmTime;
@@ -21,6 +22,7 @@ use ends::DriveEnds;
 use events::Events;
 use lane::{Issued, Lane};
 use late::LateHost;
+use progress::{RunProgress, TELL_EVERY};
 
 use crate::arms::Arms;
 use crate::camera::Camera;
@@ -28,7 +30,7 @@ use crate::moves::Moves;
 use crate::probes::is_probe;
 use crate::tell::Tell;
 use block::errno::EIO;
-use block::{At, BadInput, Command, DiskId, Ending, Outcome, Place, RequestId, Span, Tag, Time};
+use block::{BadInput, Command, DiskId, Ending, Outcome, Place, Request, RequestId, Span, Tag, Time};
 use drive::{Account, Machine};
 use flow::{Picture, PictureScope};
 use load::{Load, Meter, Served};
@@ -37,14 +39,16 @@ use std::cell::Cell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-/// How often the watcher is told of progress, in requests.
-const TELL_EVERY: u64 = 1 << 15;
-
 /// A load whose measurements the world writes.
 pub(crate) trait Measured: Load {
     /// So many requests are to end before anything counts.
     fn settles(&self) -> u64 {
         0
+    }
+
+    /// Requests of the sample that came, and for which there was no room: they are outstanding from now on.
+    fn take_crowded(&mut self, _: Time) -> Result<Vec<Request>, BadInput> {
+        Ok(Vec::new())
     }
 
     /// Whatever of the sample is outstanding is followed no further; what that was.
@@ -78,6 +82,10 @@ pub(crate) trait Measured: Load {
 impl Measured for load::Mix {
     fn settles(&self) -> u64 {
         load::Mix::settles(self)
+    }
+
+    fn take_crowded(&mut self, now: Time) -> Result<Vec<Request>, BadInput> {
+        load::Mix::take_crowded(self, now)
     }
 
     fn give_up(&mut self, now: Time) -> Vec<(RequestId, Served)> {
@@ -173,7 +181,7 @@ pub(crate) struct Drives<'a, M, L: Measured> {
     probing: u32,
     /// Requests ended, for the watcher.
     ended: u64,
-    tell: Tell<'a>,
+    progress: RunProgress<'a>,
     camera: Option<Camera>,
     /// By how much what a write is worth counts, as far as a film is told.
     weight: Rc<Cell<f64>>,
@@ -221,7 +229,7 @@ pub(crate) struct Remains<L> {
 impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
     /// The world of these drives, and what looks on.
     pub(crate) fn new(drives: Vec<M>, load: L, stop: Stop, tell: Tell<'a>, camera: Option<Camera>) -> Drives<'a, M, L> {
-        let depth = drives.first().map_or(1, |drive| usize::from(drive.caps().depth));
+        let depth = drives.iter().map(|drive| usize::from(drive.caps().depth)).max().unwrap_or(1);
         let from = load.meter().from();
         let settles = if camera.as_ref().is_some_and(Camera::is_brief) { 0 } else { load.settles() };
         let mut world = Drives {
@@ -245,7 +253,7 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
             wrote: false,
             probing: 0,
             ended: 0,
-            tell,
+            progress: RunProgress::new(tell),
             watched: camera.is_some(),
             camera,
             weight: Rc::new(Cell::new(1.0)),
@@ -327,11 +335,11 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
             return Err(error);
         }
         // It has ended: there is nothing to stop.
-        let _ = (self.tell)(self.ended % TELL_EVERY);
+        self.progress.tell_rest(self.ended);
         let unfinished = self.count_unfinished();
         let timeless = unfinished > 0 && self.lanes.iter().any(|lane| lane.machine.next() == Some(Time::NEVER));
         if !self.is_brief() {
-            self.give_up();
+            self.give_up()?;
         }
         let Some(Measures { accounts, probes, end }) = self.measures else { unreachable!("the measured time is over") };
         let Drives { mut load, crowded, wrote, camera, moves, .. } = self;
@@ -457,16 +465,9 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
             self.load.end_request(now, id, how);
         }
         self.over = self.is_over();
-        if self.ended.is_multiple_of(TELL_EVERY) && (self.tell)(TELL_EVERY).is_break() {
-            self.stop();
+        if self.ended.is_multiple_of(TELL_EVERY) {
+            self.tell_progress(now, how);
         }
-    }
-
-    /// Whoever is told has had enough: nothing happens any more.
-    #[cold]
-    fn stop(&mut self) {
-        self.failed = Some(BadInput::new("the run", At::File, "was stopped before its end", "run it again"));
-        self.over = true;
     }
 
     /// What the load has to say, if that concerns the core.

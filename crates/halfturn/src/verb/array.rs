@@ -1,6 +1,7 @@
 //! `halfturn array`: making the arrays that a service has, and what their disks say of them.
 
 use super::OutputFormat;
+use super::volume::ask;
 use crate::failure::{VerbFailure, print};
 use block::{At, BadInput};
 use clap::Subcommand;
@@ -203,11 +204,4 @@ fn read(file: &Path, sets: &[String]) -> Result<Experiment, BadInput> {
     };
     let text = std::fs::read_to_string(file).map_err(unread)?;
     experiment::parse_service(&name, &text, sets)
-}
-
-fn ask(socket: &Path, question: &serde_json::Value) -> Result<serde_json::Value, BadInput> {
-    live::control::ask(socket, question).map_err(|what| {
-        let mend = "give the socket that `control` in the service's [serve] names";
-        BadInput::new(socket.display().to_string(), At::File, what, mend)
-    })
 }

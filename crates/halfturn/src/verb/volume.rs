@@ -162,9 +162,11 @@ fn bytes(option: &str, told: Option<&str>) -> Result<Option<u64>, BadInput> {
     told.map(|told| units::blocks(told).map(|blocks| blocks * BLOCK_BYTES).map_err(bad)).transpose()
 }
 
+/// Asks the service behind a control socket. What it refuses it gives its own mend, if there is one.
 pub(super) fn ask(control: &Path, question: &Value) -> Result<Value, VerbFailure> {
-    let mend = "give the control socket of a service that runs";
     let bad = |told: String| {
+        let silent = told.starts_with("does not answer");
+        let mend = if silent { "give the control socket of a service that runs" } else { "" };
         let (what, mend) = told.rsplit_once("; ").unwrap_or((&told, mend));
         BadInput::new(control.display().to_string(), At::File, what, mend)
     };

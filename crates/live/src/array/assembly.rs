@@ -104,9 +104,10 @@ impl MemberState {
             Self::GivenUp => (format!("disk {disk} was given up, and what it holds is of the past"), degraded),
             Self::Stale => (format!("disk {disk} was not there when the array went on: it is of the past"), degraded),
             Self::Absent(why) => (format!("disk {disk} cannot be had: {why}"), degraded),
-            Self::Unlabelled => {
-                (format!("disk {disk} has no superblock"), "make the array first: halfturn array create FILE")
-            }
+            Self::Unlabelled => (
+                format!("disk {disk} has no superblock, and others have"),
+                "name the disk that was there, though it be gone; a new one takes its place while the array is served (--degraded, then `halfturn array replace`)",
+            ),
             Self::Foreign(name) => (
                 format!("disk {disk} is of another array, {name}"),
                 "name the disk that was there; or, if what is on it is not needed: halfturn array create --force FILE",

@@ -56,4 +56,27 @@ mod tests {
         let rates: Vec<f64> = class.replications.iter().map(|one| (one.throughput_mb_s * 2.0).round() / 2.0).collect();
         assert_eq!(rates, [6.0, 2.0, 4.0]);
     }
+
+    #[test]
+    fn requests_that_are_dropped_say_nothing_of_how_sure_the_mean_of_the_others_is() {
+        let ci95 = |dropped: u64| {
+            let mut meter = Meter::new([("a".to_owned(), Worth::USUAL)].into_iter(), Time::ZERO);
+            meter.begin(Time::ZERO, None, Some(Time::NEVER));
+            let mut end = |arrived: Time, ended: Time, how: Ending| {
+                let counts = meter.joins(0, arrived);
+                let at = Extent { start: Lbn(0), blocks: 8 };
+                let qos = Qos { class: 0, priority: 0, deadline: None };
+                let served = Served { at, arrived, began: arrived, ended, external: Span::ZERO, counts, qos };
+                meter.add_ended(&served, how);
+            };
+            for i in 0..1000u64 {
+                let arrived = Time(i * 20 * MS);
+                end(arrived, Time(arrived.0 + i * 7919 % 17 * MS), Ending::Finished);
+                (0..dropped).for_each(|_| end(arrived, arrived, Ending::Dropped));
+            }
+            meter.close(Time(20_000 * MS));
+            meter.classes().next().unwrap().1.response_ms.ci95.unwrap()
+        };
+        assert!((ci95(9) - ci95(0)).abs() < 1e-9, "{} of {}", ci95(9), ci95(0));
+    }
 }

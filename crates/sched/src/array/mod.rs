@@ -12,6 +12,7 @@
 //! write; one rule tells what has to be read, also with a disk missing or a sector unreadable. Tasks that meet keep
 //! their order above the disks; with parity those that write, repair or read what is missing do so by rows.
 
+mod beginning;
 mod buffer;
 mod children;
 mod claims;
@@ -47,6 +48,7 @@ use crate::slab::Slab;
 use crate::tally::Tally;
 use crate::world::Scheduler;
 use crate::{Job, JobId, Jobs};
+use beginning::{Begin, Beginnings};
 use block::errno::{ECANCELED, EINVAL, EIO, EOPNOTSUPP};
 use block::{Change, Discarded, DiskId, Ending, Extent, Op, Place, Request, RequestId, Span, Time};
 use buffer::{Buffer, NOBODY};
@@ -152,6 +154,7 @@ pub struct Array<P: Predictor> {
     told: Vec<Action>,
     /// Room for the disks that hold a copy.
     copies: Vec<DiskId>,
+    beginnings: Beginnings,
 }
 
 impl<P: Predictor> Array<P> {
@@ -193,6 +196,7 @@ impl<P: Predictor> Array<P> {
             lost: 0,
             told: Vec::new(),
             copies: Vec::new(),
+            beginnings: Beginnings::default(),
         }
     }
 
@@ -252,27 +256,6 @@ impl<P: Predictor> Array<P> {
             }
         }
         self.start_or_hold(id, out);
-    }
-
-    /// Starts a task, or has it wait for the last one before it that it meets.
-    fn start_or_hold(&mut self, id: JobId, out: &mut Vec<Action>) {
-        let Some(job) = self.tasks.get(id).copied() else { return };
-        if self.overlap.hold(id, &job, &mut self.tasks) {
-            return self.say_wait(id, Wait::Overlap, out);
-        }
-        let changes = self.geometry.has_parity() && !matches!(job.op, Op::Read | Op::Move);
-        if !job.spot.by_rows && (changes || self.misses(&job)) {
-            self.by_rows(id);
-        }
-        let Some(job) = self.tasks.get(id).copied() else { return };
-        if job.spot.by_rows {
-            for rows in self.of_rows(&job) {
-                if self.rows.hold_for_served(id, &rows, &mut self.tasks) {
-                    return self.say_wait(id, Wait::Overlap, out);
-                }
-            }
-        }
-        self.start(id, &job, out);
     }
 
     /// Says what a task waits for from now on, where that is wanted. Of a write in the buffer nobody asks any more.
@@ -432,8 +415,7 @@ impl<P: Predictor> Array<P> {
         if ending != Ending::Finished && job.spot.buffered.is_some() && job.spot.tries < BUFFERED_TRIES {
             // Whoever wrote it believes that it is written.
             job.spot.tries += 1;
-            let job = *job;
-            return self.start(id, &job, out);
+            return self.begin_task(Begin::Again(id), out);
         }
         self.end(id, ending, out);
     }

@@ -2,7 +2,7 @@
 
 use super::{Drives, Measured};
 use crate::camera::Camera;
-use block::{Command, Ending, RequestId, Tag, Time};
+use block::{BadInput, Command, Ending, RequestId, Tag, Time};
 use drive::{Machine, Parts};
 
 impl<M: Machine, L: Measured> Drives<'_, M, L> {
@@ -60,11 +60,17 @@ impl<M: Machine, L: Measured> Drives<'_, M, L> {
         }
     }
 
-    /// What is outstanding at the end is followed no further.
-    pub(super) fn give_up(&mut self) {
+    /// What is outstanding at the end is followed no further, nor what came and still has no room.
+    pub(super) fn give_up(&mut self) -> Result<(), BadInput> {
+        for request in self.load.take_crowded(self.now)? {
+            if let Some(camera) = &mut self.camera {
+                camera.note_request(self.now, &request);
+            }
+        }
         let left = self.load.give_up(self.now);
         if let Some(Camera::Ledger(ledger)) = &mut self.camera {
             left.iter().for_each(|(id, served)| ledger.end(*id, served, None));
         }
+        Ok(())
     }
 }

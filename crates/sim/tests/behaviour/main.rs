@@ -21,6 +21,7 @@ mod in_use;
 mod late_host;
 mod learning;
 mod lookahead;
+mod lost;
 mod marks;
 mod members;
 mod mimicry;

@@ -42,6 +42,21 @@ fn of_disks_unlike_each_is_used_as_far_as_the_smallest_goes_and_believed_to_be_w
 }
 
 #[test]
+fn a_disk_may_take_more_commands_at_once_than_the_first() {
+    let requests = |queues: [u32; 2]| {
+        let disks = queues.map(|queue| format!("[[disk]]\nmodel = \"nl20\"\nqueue = {queue}\n"));
+        let text = format!(
+            "{}[array]\nlevel = \"0\"\n[scheduler]\npolicy = \"fcfs\"\nbills = true\n[[workload]]\nname = \"some\"\n\
+             kind = \"closed\"\ndepth = 16\nsize = \"4KiB\"\n[run]\nduration = \"2s\"\nwarmup = \"0s\"\n",
+            disks.concat()
+        );
+        crate::files::once(&text).meter.requests()
+    };
+    let [one, eight] = [requests([1, 1]), requests([1, 8])];
+    assert!(eight > one, "{eight} of {one}: the second orders eight by itself");
+}
+
+#[test]
 fn disks_and_other_devices_make_no_array() {
     let told = run(&format!("{ATLAS}[[disk]]\nmodel = \"flash-x25m\"\n"), "", "").expect_err("it is refused");
     assert!(told.contains("disks and other devices in one array"), "{told}");
