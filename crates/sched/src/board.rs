@@ -185,9 +185,13 @@ impl<P: Predictor> Board<P> {
 
     /// From now on a job counts for so many times what its class says that it is worth.
     pub(crate) fn weigh_part(&mut self, request: RequestId, part: f32) {
-        let weighs = |job: &Job<P::Spot>| job.part != part && job.op != Op::Flush;
-        if let Some(id) = self.jobs.find(request).filter(|id| self.jobs.get(*id).is_some_and(weighs)) {
-            self.alter(id, |job| job.part = part);
+        let Some(id) = self.jobs.find(request) else { return };
+        let weighs = |job: &&mut Job<P::Spot>| job.part != part && job.op != Op::Flush;
+        let Some(job) = self.jobs.get_mut(id).filter(weighs) else { return };
+        job.part = part;
+        let job = *job;
+        if job.state == JobState::Queued {
+            self.queue.weigh_part(&self.rules, id, &job, &self.belief);
         }
     }
 

@@ -179,6 +179,14 @@ impl<P: Predictor> Queue<P> {
         }
     }
 
+    /// A job counts for another part of its class's worth.
+    pub(crate) fn weigh_part(&mut self, rules: &Rules, id: JobId, job: &Job<P::Spot>, belief: &P) {
+        self.line(rules, job).policy.weigh_part(id, job, belief);
+        if let Some(all) = &mut self.by_yield {
+            all.weigh_part(id, job, belief);
+        }
+    }
+
     /// A job that a policy gave up has ended.
     pub(crate) fn end(&mut self, rules: &Rules, job: &Job<P::Spot>) {
         let now = self.now;

@@ -55,6 +55,12 @@ impl Fcfs {
         self.queue.insert(at, (id, job.sequence));
     }
 
+    /// Entries, those of jobs taken out of turn among them.
+    #[cfg(test)]
+    pub(super) fn len(&self) -> usize {
+        self.queue.len()
+    }
+
     /// Takes out what is in front.
     pub(super) fn pop(&mut self) {
         self.queue.pop_front();

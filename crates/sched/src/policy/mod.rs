@@ -143,6 +143,11 @@ pub trait Policy<P: Predictor> {
         false
     }
 
+    /// A job that is held counts for another part of what its class says that it is worth; of use to those that go by worth.
+    fn weigh_part(&mut self, id: JobId, job: &Job<P::Spot>, belief: &P) {
+        let _ = (id, job, belief);
+    }
+
     /// From now on a write is worth so many times what it is worth by its class; of use to those that go by worth.
     fn weigh_writes(&mut self, weight: f64) {
         let _ = weight;

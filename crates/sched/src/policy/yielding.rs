@@ -303,8 +303,9 @@ pub(crate) fn pace<P: Predictor>(belief: &P) -> f64 {
     belief.ticks(second) as f64 / second.0 as f64
 }
 
-impl<P: Predictor> Policy<P> for Yield<P> {
-    fn add(&mut self, id: JobId, job: &Job<P::Spot>, belief: &P) {
+impl<P: Predictor> Yield<P> {
+    /// Files a job by what it is worth.
+    fn file(&mut self, id: JobId, job: &Job<P::Spot>, belief: &P) {
         let transfer = belief.transfer(job.rest(), job.spot).0 as f64;
         let class = self.class(job.qos.class);
         let fresh = class.worth.fresh(job.at.blocks) * f64::from(job.part);
@@ -316,7 +317,19 @@ impl<P: Predictor> Policy<P> for Yield<P> {
         let item = Item { mark: belief.mark(job.spot), transfer, fresh, qos: job.qos, arrived: job.arrived };
         let entry = Entry { key: belief.key(job.spot), sequence: job.sequence, bias: 0, id, item };
         class.waiting[job.op.direction() as usize].add(entry);
-        class.oldest.push(id, job);
+    }
+}
+
+impl<P: Predictor> Policy<P> for Yield<P> {
+    fn add(&mut self, id: JobId, job: &Job<P::Spot>, belief: &P) {
+        self.file(id, job, belief);
+        self.class(job.qos.class).oldest.push(id, job);
+    }
+
+    fn weigh_part(&mut self, id: JobId, job: &Job<P::Spot>, belief: &P) {
+        // It came when it came: its place among the oldest stays.
+        self.remove(id, job, belief);
+        self.file(id, job, belief);
     }
 
     fn remove(&mut self, _: JobId, job: &Job<P::Spot>, belief: &P) {
@@ -353,5 +366,48 @@ impl<P: Predictor> Policy<P> for Yield<P> {
 
     fn candidates(&self) -> u64 {
         self.examined
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::predict::Distance;
+    use block::{Extent, Op, Request, RequestId};
+
+    /// However often it is weighed anew, a job is chosen as one that came so, and nothing is kept of what it counted for before.
+    #[test]
+    fn a_job_that_is_weighed_anew_is_as_one_that_came_so() {
+        let mut state = 5u64;
+        let mut draw = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % below
+        };
+        let (belief, mut jobs) = (Distance::default(), Jobs::new());
+        let mut weighed = yielding::<Distance>(vec![Worth::USUAL], None, None);
+        let ids: Vec<JobId> = (0..200u32)
+            .map(|number| {
+                let (at, op) = (Extent::new(draw(100_000), 1 + draw(64) as u32), if draw(2) == 0 { Op::Read } else { Op::Discard(block::Discarded::Anything) });
+                let job = Job::new(&Request { id: RequestId(number), op, at, qos: Qos::default() }, Time::ZERO, u64::from(number), at.start);
+                let id = jobs.insert(job);
+                weighed.add(id, &job, &belief);
+                id
+            })
+            .collect();
+        for _ in 0..2000 {
+            let id = ids[draw(200) as usize];
+            let job = jobs.get_mut(id).expect("it waits");
+            job.part = (1 + draw(100)) as f32 / 100.0;
+            weighed.weigh_part(id, &*job, &belief);
+        }
+        let kept = weighed.classes[0].oldest.len();
+        assert_eq!(kept, 200);
+        let mut came = yielding::<Distance>(vec![Worth::USUAL], None, None);
+        ids.iter().for_each(|id| came.add(*id, jobs.get(*id).expect("it waits"), &belief));
+        for _ in 0..200 {
+            let chosen = came.take(Time::ZERO, &jobs, &belief);
+            assert_eq!(weighed.take(Time::ZERO, &jobs, &belief), chosen);
+            jobs.free(chosen.expect("one waits"));
+        }
     }
 }
