@@ -55,7 +55,8 @@ fn growing(seed: u64, requests: u32) -> Scene {
     let it = scene(seed / 4, requests);
     let fate = if level == Level::Striped { Fate::None } else { it.fate };
     let befalls_joined = fate != Fate::None && (seed / 4) % 2 == 1;
-    Scene { seed, level, disks, fate, victims: 1, log: LogFate::None, grows: true, befalls_joined, ..it }
+    let victims = if level == Level::DoubleParity && (seed / 8) % 2 == 1 { 2 } else { 1 };
+    Scene { seed, level, disks, fate, victims, log: LogFate::None, grows: true, befalls_joined, ..it }
 }
 
 /// `HALFTURN_SEED=N` cuts one scene at each of its writes; `HALFTURN_SEEDS=N` takes so many scenes cut anywhere in place of 150.

@@ -251,10 +251,9 @@ impl Scene {
 
     /// The disks that something becomes of, this one first.
     fn list_victims(&self, first: usize) -> Vec<usize> {
-        match self.befalls_joined {
-            true => vec![self.disks.into()],
-            false => (0..self.victims).map(|nth| (first + nth) % usize::from(self.disks)).collect(),
-        }
+        let joined = self.befalls_joined.then_some(self.disks.into());
+        let others = (0..).map(|nth| (first + nth) % usize::from(self.disks));
+        joined.into_iter().chain(others).take(self.victims).collect()
     }
 
     /// What the array is told, where these disks are not what they were.
