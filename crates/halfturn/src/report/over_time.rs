@@ -21,10 +21,10 @@ impl OverTime {
         let yielded = ("what those that ended were worth", "yield, 1/s", yield_rate as Figured);
         let free = ("what work for free read", "throughput, MB/s", free_rate as Figured);
         let all = || self.runs.iter().flat_map(|(_, run)| run.rows()).filter(|row| row.class.is_empty());
-        let mut shown = Vec::new();
-        if all().next().is_some() {
-            shown.push(queue);
+        if all().next().is_none() {
+            return Vec::new();
         }
+        let mut shown = vec![queue];
         if self.valued {
             shown.push(yielded);
         }
