@@ -148,7 +148,7 @@ pub fn write_trace(py: Python, table: &Table, path: PathBuf, to: Option<&str>) -
     let name = path.display().to_string();
     let unwritable = |error: io::Error| {
         let what = format!("cannot be written: {error}");
-        BadInput::new(name.clone(), At::File, what, "name a folder you may write to, with room for it")
+        BadInput::new(name.clone(), At::File, what, "name a folder you may write to")
     };
     work(py, 1, None, |_| {
         let writer = TraceWriter::new(target, File::create(&path).map_err(unwritable)?).map_err(unwritable)?;

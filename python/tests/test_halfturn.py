@@ -385,7 +385,7 @@ def test_a_trace_is_a_table_and_comes_back_from_one(tmp_path: Path) -> None:
     trace = halfturn.Trace(TRACE)
     frame = trace.to_pandas()
     assert len(trace) == len(frame) > 100 and trace.columns == tuple(frame.columns)
-    assert set(frame["op"]) == {"read", "write"} and (frame["blocks"] > 0).all()
+    assert set(frame["op"]) == {"read", "write", "flush"} and (frame["blocks"] > 0).equals(frame["op"] != "flush")
     # Of itself, of pandas, of polars and of pyarrow: with whatever each makes of times that are not there.
     for source in (trace, frame, polars.DataFrame(trace), pyarrow.table(trace)):
         pandas.testing.assert_frame_equal(halfturn.Trace(source).to_pandas(), frame)

@@ -83,7 +83,10 @@ impl<'a> RunsSummary<'a> {
     /// Writes the answer, the figures and the table.
     pub fn write(&self, page: &mut HtmlPage) {
         page.answer(&answer(&self.pairs));
-        let classes: BTreeSet<&String> = self.pairs.iter().flat_map(|(_, run)| run.classes.keys()).collect();
+        // A scan that is read for free has no requests of its own.
+        let classes = self.pairs.iter().flat_map(|(_, run)| &run.classes);
+        let classes = classes.filter(|(_, class)| class.requests_finished() > 0);
+        let classes: BTreeSet<&String> = classes.map(|(name, _)| name).collect();
         let whose = |class: &str| if classes.len() > 1 { format!("{class}: ") } else { String::new() };
         page.heading("Response times");
         for class in &classes {

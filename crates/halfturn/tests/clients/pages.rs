@@ -48,7 +48,7 @@ fn kinds() -> Vec<(&'static str, String, usize)> {
         (
             "over-time",
             "simulate examples/scan-of-a-busy-disk.toml --set run.duration=5s --set scheduler.class.database.value=2".into(),
-            11,
+            9,
         ),
         ("sweep", format!("sweep {small} -o FOLDER/sweep --set workload.0.depth=[1,2,4,8] --set run.requests=200"), 4),
         ("bench", format!("bench {small} {quick} --set run.requests=40 --time-scale 10"), 3),
