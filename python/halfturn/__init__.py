@@ -12,11 +12,14 @@ from halfturn._advice import Advice, advise
 from halfturn._experiment import Experiment, Value
 from halfturn._halfturn import COMMIT, VERSION, BadInputError, Waiting
 from halfturn._drive import Drive
+from halfturn._learned import Profile, profile
 from halfturn._policy import Policy, curve
+from halfturn._reproduce import Reproduced, reproduce, targets
 from halfturn._requests import Requests
 from halfturn._results import Results, Run
 from halfturn._run import simulate, sweep
 from halfturn._sweep import SweepResults
+from halfturn._trace import Trace
 
 __version__ = VERSION
 __all__ = [
@@ -26,15 +29,21 @@ __all__ = [
     "Drive",
     "Experiment",
     "Policy",
+    "Profile",
+    "Reproduced",
     "Requests",
     "Results",
     "Run",
     "SweepResults",
+    "Trace",
     "Value",
     "Waiting",
     "__version__",
     "advise",
     "curve",
+    "profile",
+    "reproduce",
     "simulate",
     "sweep",
+    "targets",
 ]

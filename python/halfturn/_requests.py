@@ -16,7 +16,7 @@ class Requests:
     It speaks Arrow's C interface: `polars.DataFrame(requests)`, `pyarrow.table(requests)`, `duckdb.sql("from requests")`.
     """
 
-    def __init__(self, table: _halfturn.RequestTable) -> None:
+    def __init__(self, table: _halfturn.Table) -> None:
         self._table = table
 
     def __len__(self) -> int:

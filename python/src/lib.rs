@@ -1,8 +1,11 @@
 //! Halfturn for Python: the functions that `python/halfturn` wraps. Each takes plain values and gives text; whatever is wrong
 //! with them is said in the words of the command line. The interpreter is free while something runs, and an interrupt ends it.
 
+mod learned;
 mod policy;
 mod records;
+mod targets;
+mod traces;
 
 use block::{At, BadInput};
 use config::Document;
@@ -17,7 +20,7 @@ use pyo3::create_exception;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use records::{GatheredBatches, RequestTable};
+use records::{GatheredBatches, Table};
 use sim::{AdviceFound, SearchWatch, Unfinished, Watch};
 use std::fs::File;
 use std::io::{BufReader, BufWriter, Write};
@@ -162,7 +165,7 @@ fn simulate(
     requests: bool,
     policy: Option<&Bound<PyAny>>,
     progress: Option<&Bound<PyAny>>,
-) -> PyResult<(String, Option<RequestTable>)> {
+) -> PyResult<(String, Option<Table>)> {
     let document = document(py, &path, text)?;
     let mut cases = experiment::read(document, &path, &sets, seed).map_err(|error| refuse(py, error))?;
     let failure = policy.map(|make| policy::put_into(py, &mut cases, make)).transpose()?;
@@ -172,7 +175,7 @@ fn simulate(
         let inputs = origin::origins(&cases);
         let results = match &gathered {
             None => sim::simulate(&cases, &watch)?,
-            Some(all) => sim::simulate_and_record(&cases, &watch, &|case, number| Ok(all.open(case, number)))?,
+            Some(all) => sim::simulate_and_record(&cases, &watch, &|case, number| Ok(Some(all.open(case, number))))?,
         };
         Ok(load::json(&results.resting_on(inputs)))
     });
@@ -290,12 +293,17 @@ fn _halfturn(module: &Bound<PyModule>) -> PyResult<()> {
     module.add("VERSION", version)?;
     module.add("COMMIT", commit)?;
     module.add("BadInputError", module.py().get_type::<BadInputError>())?;
-    module.add_class::<RequestTable>()?;
+    module.add_class::<Table>()?;
     module.add_class::<Waiting>()?;
     module.add_function(wrap_pyfunction!(simulate, module)?)?;
     module.add_function(wrap_pyfunction!(sweep, module)?)?;
     module.add_function(wrap_pyfunction!(sweep_shard, module)?)?;
     module.add_function(wrap_pyfunction!(advise, module)?)?;
+    module.add_function(wrap_pyfunction!(learned::learn, module)?)?;
+    module.add_function(wrap_pyfunction!(targets::reproduce, module)?)?;
+    module.add_function(wrap_pyfunction!(targets::list_targets, module)?)?;
+    module.add_function(wrap_pyfunction!(traces::read_trace, module)?)?;
+    module.add_function(wrap_pyfunction!(traces::write_trace, module)?)?;
     module.add_function(wrap_pyfunction!(portable, module)?)?;
     module.add_function(wrap_pyfunction!(drive_names, module)?)?;
     module.add_function(wrap_pyfunction!(drive, module)?)

@@ -1,4 +1,4 @@
-//! The record of each request, in memory, and given away as Arrow's stream: who reads it shares the memory.
+//! Rows in memory, such as the record of each request, and given away as Arrow's stream: who reads it shares the memory.
 
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::{RecordBatch, RecordBatchIterator};
@@ -40,9 +40,9 @@ impl GatheredBatches {
     }
 
     /// All of them, in the order of the runs.
-    pub fn table(&self) -> RequestTable {
+    pub fn table(&self) -> Table {
         let take = |run: &Mutex<Vec<_>>| mem::take(&mut *run.lock().unwrap_or_else(PoisonError::into_inner));
-        RequestTable { schema: self.schema.arrow(), batches: self.runs.iter().flat_map(take).collect() }
+        Table { schema: self.schema.arrow(), batches: self.runs.iter().flat_map(take).collect() }
     }
 }
 
@@ -73,15 +73,15 @@ impl Records for RunRecords {
     }
 }
 
-/// A row for each request, as docs/reference/requests.md has it.
+/// Rows that others read: of each request of a run, as docs/reference/requests.md has it, or of a trace.
 #[pyclass(frozen, module = "halfturn._halfturn")]
-pub struct RequestTable {
-    schema: SchemaRef,
-    batches: Vec<RecordBatch>,
+pub struct Table {
+    pub schema: SchemaRef,
+    pub batches: Vec<RecordBatch>,
 }
 
 #[pymethods]
-impl RequestTable {
+impl Table {
     /// How many there are.
     fn __len__(&self) -> usize {
         self.batches.iter().map(RecordBatch::num_rows).sum()

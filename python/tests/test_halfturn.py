@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence, Sized
+from collections.abc import Callable, Sequence, Sized
 from pathlib import Path
 from typing import Any
 
@@ -375,6 +375,98 @@ def test_an_interrupt_ends_a_run_soon() -> None:
     assert stderr.rstrip().endswith("KeyboardInterrupt") and time.monotonic() - began < 10, stderr
 
 
+TRACE = "examples/traces/fio-mixed.blkparse.txt.gz"
+
+
+def test_a_trace_is_a_table_and_comes_back_from_one(tmp_path: Path) -> None:
+    pandas = pytest.importorskip("pandas")
+    polars = pytest.importorskip("polars")
+    pyarrow = pytest.importorskip("pyarrow")
+    trace = halfturn.Trace(TRACE)
+    frame = trace.to_pandas()
+    assert len(trace) == len(frame) > 100 and trace.columns == tuple(frame.columns)
+    assert set(frame["op"]) == {"read", "write", "flush"} and (frame["blocks"] > 0).equals(frame["op"] != "flush")
+    # Of itself, of pandas, of polars and of pyarrow: with whatever each makes of times that are not there.
+    for source in (trace, frame, polars.DataFrame(trace), pyarrow.table(trace)):
+        pandas.testing.assert_frame_equal(halfturn.Trace(source).to_pandas(), frame)
+    # Some were measured.
+    frame["response_ns"] = [None if row % 3 == 0 else 1000.0 * row for row in range(len(frame))]
+    pandas.testing.assert_frame_equal(halfturn.Trace(frame).to_pandas(), frame)
+    # Columns of other names are mapped, those of no meaning passed over.
+    named = frame.rename(columns={"lbn": "Block", "time_ns": "When"})[["When", "op", "Block", "blocks", "device"]]
+    mapped = halfturn.Trace(named, columns="time_ns=When,op=op,lbn=Block,blocks=blocks,device=device")
+    pandas.testing.assert_frame_equal(mapped.to_pandas()[["time_ns", "lbn"]], frame[["time_ns", "lbn"]])
+    device = frame["device"].iloc[0]
+    assert len(halfturn.Trace(TRACE, device=device)) == (frame["device"] == device).sum()
+
+
+def test_a_trace_that_is_written_is_what_the_command_line_converts(tmp_path: Path) -> None:
+    ours, its = tmp_path / "ours.iolog", tmp_path / "its.iolog"
+    trace = halfturn.Trace(TRACE)
+    written = trace.write(ours)
+    said("trace", "convert", TRACE, str(its))
+    assert ours.read_bytes() == its.read_bytes() and 0 < written <= len(trace)
+    assert trace.write(tmp_path / "ours.txt", to="disksim") > 0
+    said("trace", "convert", TRACE, str(tmp_path / "its.txt"), "--to", "disksim")
+    assert (tmp_path / "ours.txt").read_bytes() == (tmp_path / "its.txt").read_bytes()
+
+
+def test_errors_of_traces_have_the_words_of_the_command_line(tmp_path: Path) -> None:
+    wrong: list[tuple[list[str], Callable[[], object]]] = [
+        (["trace", "info", "none.trace"], lambda: halfturn.Trace("none.trace")),
+        (["trace", "info", TRACE, "--trace-format", "mrs"], lambda: halfturn.Trace(TRACE, format="mrs")),
+        (["trace", "info", TRACE, "--device", "sdq"], lambda: halfturn.Trace(TRACE, device="sdq")),
+        (["trace", "info", TRACE, "--columns", "tim=1"], lambda: halfturn.Trace(TRACE, columns="tim=1")),
+        (["trace", "convert", TRACE, "a.none"], lambda: halfturn.Trace(TRACE).write("a.none")),
+        (["trace", "convert", TRACE, "none/a.iolog"], lambda: halfturn.Trace(TRACE).write("none/a.iolog")),
+    ]
+    for arguments, call in wrong:
+        with pytest.raises(halfturn.BadInputError) as raised:
+            call()
+        assert f"error: {raised.value}\n" == said(*arguments, ok=False)
+    pyarrow = pytest.importorskip("pyarrow")
+    with pytest.raises(halfturn.BadInputError, match="^trace:"):
+        halfturn.Trace(pyarrow.table({"a": [1, 2]}))
+
+
+def test_a_drive_is_learned_as_the_command_line_learns_it(tmp_path: Path) -> None:
+    file = tmp_path / "learned.toml"
+    device = "simulated:mimic-base"
+    said("profile", device, "--quick", "--seed", "3", "-o", str(file))
+    mapped: list[int] = []
+    found = halfturn.profile(device, quick=True, seed=3, progress=mapped.append)
+    assert found.text == file.read_text(encoding="utf-8") and found.commands > 1000 and found.seconds > 1.0
+    assert mapped == sorted(mapped) and all(0 < share <= 1000 for share in mapped)
+    found.write(tmp_path / "again.toml")
+    assert halfturn.Drive(tmp_path / "again.toml").blocks == halfturn.Drive("mimic-base").blocks
+    for wrong, arguments in [("simulated:none", []), ("simulated:flash-x25m", ["-o", str(file)])]:
+        with pytest.raises(halfturn.BadInputError) as raised:
+            halfturn.profile(wrong, quick=True)
+        assert said("profile", wrong, "--quick", *arguments, ok=False).endswith(f"error: {raised.value}\n")
+    with pytest.raises(halfturn.BadInputError, match="Python learns drives in virtual time alone"):
+        halfturn.profile("/dev/null")
+
+
+def test_an_interrupt_ends_a_profile_at_once() -> None:
+    began = time.monotonic()
+    threading.Timer(0.3, lambda: signal.raise_signal(signal.SIGINT)).start()
+    with pytest.raises(KeyboardInterrupt):
+        halfturn.profile("simulated:st318437lw")
+    assert time.monotonic() - began < 5.0
+
+
+def test_published_results_are_those_of_the_command_line() -> None:
+    ours = halfturn.reproduce("vio.table2", seeds=2, run={"seed": 7})
+    assert ours.json == said("reproduce", "vio.table2", "--seeds", "2", "--set", "run.seed=7", "--format", "json")
+    assert len(ours) == len(ours.to_pandas()) == len(halfturn.targets("vio.table2")) > 0
+    assert ours.summary["published_numbers"]["targets"] > 0 and "targets held" in ours._repr_html_()
+    listed = json.loads(said("reproduce", "--list", "--format", "json"))["targets"]
+    assert halfturn.targets() == {target["id"]: target["claim"] for target in listed}
+    with pytest.raises(halfturn.BadInputError) as raised:
+        halfturn.reproduce("vio.tabel2")
+    assert f"error: {raised.value}\n" == said("reproduce", "vio.tabel2", ok=False)
+
+
 def test_the_code_of_the_guide_runs(tmp_path: Path) -> None:
     pytest.importorskip("pandas")
     guide = (ROOT / "docs/guide/python.md").read_text(encoding="utf-8")
@@ -390,8 +482,10 @@ def test_the_code_of_the_guide_runs(tmp_path: Path) -> None:
 
     names: dict[str, Any] = {"pyplot": Pyplot}
     for block in blocks:
-        exec(block.replace('"depths"', repr(str(tmp_path / "depths"))), names)
-    assert len(blocks) == 5 and drawn == ["1.0: True", "4.0: True", "16.0: True", "64.0: True"]
+        for name in ("depths", "reads.iolog"):
+            block = block.replace(f'"{name}"', repr(str(tmp_path / name)))
+        exec(block, names)
+    assert len(blocks) == 6 and drawn == ["1.0: True", "4.0: True", "16.0: True", "64.0: True"]
     assert len(names["rows"]) == 10
 
 

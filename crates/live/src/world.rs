@@ -332,8 +332,8 @@ impl<S: RequestSource, K: Kernel> LiveWorld<S, K> {
         if self.deaf[usize::from(disk.0)] {
             return self.news.push_back(Input::Done(disk, own, now, Outcome::Failed(EIO)));
         }
-        if let (Some(id), Some(ledger)) = (request, &mut self.ledger) {
-            ledger.issue(now, disk, own, Some(id));
+        if let Some(ledger) = &mut self.ledger {
+            ledger.issue(now, disk, own, request);
         }
         let memory = match command.verb.transfers() {
             true => self
@@ -581,6 +581,9 @@ impl<S: RequestSource, K: Kernel> World for LiveWorld<S, K> {
             Action::HandOn(at, found) => {
                 let read = self.scan.as_ref().filter(|_| found != Found::Unreadable);
                 let bytes = (u64::from(at.blocks) * BLOCK_BYTES) as usize;
+                if let Some(ledger) = self.ledger.as_mut().filter(|_| found != Found::Unreadable) {
+                    ledger.add_free(now, at.bytes());
+                }
                 let read = read.map(|held| Slice { buffer: Rc::clone(&held.buffer), from: 0, bytes });
                 self.source.on_found(now, at, found, read.as_ref());
             }

@@ -18,6 +18,7 @@ pub mod requests;
 pub mod results;
 mod scan;
 pub mod schedule;
+pub mod series;
 mod slices;
 mod tally;
 pub mod tuning;

@@ -18,7 +18,7 @@ pub use file::{BatchFile, BatchFormat, BatchStream};
 pub use ledger::Ledger;
 
 use crate::experiment::{Case, DriveChoice, Experiment, Live};
-use block::{BadInput, Ending, Extent, Op, Span, Time};
+use block::{BadInput, DiskId, Ending, Extent, Op, Qos, Span, Time};
 use sched::Wait;
 use sched::array::Level;
 use std::io::{self, Write};
@@ -43,6 +43,8 @@ pub struct Record<'a> {
     pub device: &'a str,
     /// The service class it belongs to.
     pub class: &'a str,
+    /// What it was promised.
+    pub qos: Qos,
     /// Whether it read or wrote.
     pub op: Op,
     /// The blocks it asked for.
@@ -186,6 +188,19 @@ fn ending(ending: Option<Ending>) -> &'static str {
     }
 }
 
+/// A command that came back.
+#[derive(Clone, Copy, Debug)]
+pub struct CommandNote {
+    /// The device that had it.
+    pub disk: DiskId,
+    /// The class of the request it was for, if it was for one.
+    pub class: Option<u8>,
+    /// When the device was given it.
+    pub issued: Time,
+    /// What the device spent its time on.
+    pub parts: [Span; PARTS],
+}
+
 /// Where records go, in the order in which their requests end.
 pub trait Records: Send {
     /// One more.
@@ -193,6 +208,25 @@ pub trait Records: Send {
     /// # Errors
     /// When it cannot be written.
     fn put(&mut self, record: &Record) -> Result<(), BadInput>;
+
+    /// A device was given a command for a request of a class, or for none.
+    fn begin_command(&mut self, _: Time, _: DiskId, _class: Option<u8>) {}
+
+    /// It came back.
+    ///
+    /// # Errors
+    /// When that cannot be written.
+    fn end_command(&mut self, _: Time, _: &CommandNote) -> Result<(), BadInput> {
+        Ok(())
+    }
+
+    /// So many bytes were read for free.
+    ///
+    /// # Errors
+    /// When that cannot be written.
+    fn add_free(&mut self, _: Time, _bytes: u64) -> Result<(), BadInput> {
+        Ok(())
+    }
 
     /// There are no more of this run.
     ///
@@ -221,13 +255,18 @@ pub fn write_csv(record: &Record, out: &mut impl Write) -> io::Result<()> {
         }
         match (column.value)(record) {
             ColumnValue::Number(number) => write!(out, "{number}")?,
-            ColumnValue::Word(word) if word.contains([',', '"', '\n', '\r']) => {
-                write!(out, "\"{}\"", word.replace('"', "\"\""))?;
-            }
-            ColumnValue::Word(word) => out.write_all(word.as_bytes())?,
+            ColumnValue::Word(word) => write_csv_word(word, out)?,
         }
     }
     out.write_all(b"\n")
+}
+
+/// A word between commas, in quotes where it needs them.
+pub(crate) fn write_csv_word(word: &str, out: &mut (impl Write + ?Sized)) -> io::Result<()> {
+    match word.contains([',', '"', '\n', '\r']) {
+        true => write!(out, "\"{}\"", word.replace('"', "\"\"")),
+        false => out.write_all(word.as_bytes()),
+    }
 }
 
 /// A ledger of a case's replication, from 0 on, at a device.
@@ -238,7 +277,7 @@ pub fn ledger(of: &Case, replication: u32, device: String, out: Box<dyn Records>
 }
 
 /// A case as its column has it.
-fn label_case(case: &Case) -> String {
+pub(crate) fn label_case(case: &Case) -> String {
     let labels: Vec<String> = case.labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
     labels.join("; ")
 }
@@ -288,6 +327,7 @@ mod tests {
         request: 1,
         device: "atlas10k",
         class: "a",
+        qos: Qos { class: 0, priority: 0, deadline: None },
         op: Op::Flush,
         at: Extent::new(0, 0),
         ending: None,

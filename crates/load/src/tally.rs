@@ -30,7 +30,7 @@ const CLASSES: usize = 32 << HALF_SHIFT;
 
 /// The class of a time.
 #[inline]
-fn class_of(ns: u64) -> usize {
+pub(crate) fn class_of(ns: u64) -> usize {
     let doublings = (FIRST - 1).leading_zeros() - (ns | (FIRST - 1)).leading_zeros();
     let class = (u64::from(doublings) << HALF_SHIFT) + (ns >> (doublings + UNIT_SHIFT));
     (class as usize).min(CLASSES - 1)
@@ -40,6 +40,11 @@ fn class_of(ns: u64) -> usize {
 fn least_of(class: usize) -> u64 {
     let doublings = (class >> HALF_SHIFT).saturating_sub(1) as u32;
     (class as u64 - (u64::from(doublings) << HALF_SHIFT)) << (doublings + UNIT_SHIFT)
+}
+
+/// The largest time of a class.
+pub(crate) fn most_of(class: usize) -> u64 {
+    least_of(class + 1) - 1
 }
 
 /// Buckets of the histograms in results for each doubling of the time, as a power of two.

@@ -127,6 +127,7 @@ impl SearchSpace {
                 knobs.extend(queue_knob(&self.experiment));
                 if matches!(stack, Stack::Linux | Stack::Md) {
                     knobs.extend(first_knobs(&self.experiment, goal));
+                    knobs.extend(stack::mark_knob(&self.experiment, goal));
                 }
                 knobs
             }
@@ -370,24 +371,33 @@ fn queue_knob(experiment: &Experiment) -> Option<Knob> {
 
 /// Each class that has a bound, before all others.
 fn first_knobs(experiment: &Experiment, goal: &SettingGoal) -> Vec<Knob> {
-    let classes = experiment.classes();
     let mut knobs: Vec<Knob> = Vec::new();
-    let highest = experiment.workloads.iter().map(|workload| workload.priority).max().unwrap_or(0);
     for class in goal.bounds.iter().filter_map(|bound| bound.of.class.as_deref()) {
-        let others = |workload: &&experiment::Workload| workload.class != class;
-        let first =
-            |(_, workload): &(usize, &experiment::Workload)| workload.class == class && !workload.kind.has_processes();
-        let over_all = experiment.workloads.iter().filter(others).all(|other| {
-            experiment.workloads.iter().filter(|it| it.class == class).all(|it| it.priority > other.priority)
-        });
-        let sets = experiment.workloads.iter().enumerate().filter(first);
-        let sets: Vec<String> = sets.map(|(place, _)| format!("workload.{place}.priority={}", highest + 1)).collect();
-        if classes.len() > 1 && !over_all && !sets.is_empty() && !knobs.iter().any(|knob| knob.name == sets[0]) {
+        let sets = raise(experiment, class);
+        if experiment.classes().len() > 1 && !sets.is_empty() && !knobs.iter().any(|knob| knob.name == sets[0]) {
             let words = vec![format!("serve {class} first: ionice -c 1 for its processes")];
             knobs.push(knob(&sets[0].clone(), vec![KnobChoice { sets, words, ..KnobChoice::default() }]));
         }
     }
     knobs
+}
+
+/// What has a class go before all others, if it does not yet and can.
+fn raise(experiment: &Experiment, class: &str) -> Vec<String> {
+    if is_over_all(experiment, class) {
+        return Vec::new();
+    }
+    let highest = experiment.workloads.iter().map(|workload| workload.priority).max().unwrap_or(0);
+    let own =
+        |(_, workload): &(usize, &experiment::Workload)| workload.class == class && !workload.kind.has_processes();
+    let own = experiment.workloads.iter().enumerate().filter(own);
+    own.map(|(place, _)| format!("workload.{place}.priority={}", highest + 1)).collect()
+}
+
+/// Whether a class goes before all others already.
+fn is_over_all(experiment: &Experiment, class: &str) -> bool {
+    let (own, others): (Vec<_>, Vec<_>) = experiment.workloads.iter().partition(|workload| workload.class == class);
+    others.iter().all(|other| own.iter().all(|it| it.priority > other.priority))
 }
 
 fn knob(name: &str, others: Vec<KnobChoice>) -> Knob {
@@ -434,148 +444,4 @@ fn rules() -> Vec<KnobChoice> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const TEXT: &str = "[drive]\nmodel = \"nl20\"\nqueue = 1\n[scheduler]\npolicy = \"asatf\"\nage_weight = 6.0\n\
-        [[workload]]\nname = \"a\"\nkind = \"open\"\nrate = \"10/s\"\nsize = \"4KiB\"\n[[workload]]\nname = \"b\"\nkind = \"closed\"\ndepth = 2\n\
-        size = \"1MiB\"\n[run]\nduration = \"50s\"\nwarmup = \"10s\"\nseed = 3\n";
-
-    fn space(text: &str, goal: &str) -> SearchSpace {
-        let document = Document::parse("it.toml", text).unwrap();
-        let space = SearchSpace::of(document, Path::new("it.toml"), &[], None).unwrap();
-        let goal = SettingGoal::parse(goal, &space.experiment.classes()).unwrap();
-        space.with_knobs(&goal)
-    }
-
-    fn place(space: &SearchSpace, knob: &str, choice: &str) -> (usize, usize) {
-        let at = space.knobs.iter().position(|it| it.name == knob).unwrap_or_else(|| panic!("no {knob}"));
-        let with = |it: &KnobChoice| it.sets.iter().any(|set| set.ends_with(choice));
-        (at, space.knobs[at].choices.iter().position(with).unwrap_or_else(|| panic!("no {choice}")))
-    }
-
-    #[test]
-    fn every_policy_and_every_rule_is_a_choice_and_nought_is_today() {
-        let space = space(TEXT, "p99(a) <= 30ms, then throughput");
-        assert_eq!(space.knobs[0].choices.len(), policy::ALL.len() + 1);
-        assert_eq!(space.knobs[1].choices.len(), preemption::ALL.len() + 2);
-        let today = space.case(&space.today(), LoadPart::Whole).unwrap().experiment;
-        assert_eq!(today.scheduler, space.experiment.scheduler);
-        assert!(space.tell(&space.today()).is_empty());
-    }
-
-    #[test]
-    fn keys_of_another_policy_go_with_it() {
-        let space = space(TEXT, "mean");
-        let mut candidate = space.today();
-        let (knob, choice) = place(&space, "scheduler.policy", "\"satf\"");
-        candidate[knob] = choice;
-        let text = space.text(&candidate).unwrap();
-        assert!(!text.contains("age_weight") && space.case(&candidate, LoadPart::Whole).is_ok(), "{text}");
-    }
-
-    #[test]
-    fn lengths_of_commands_are_of_use_in_short_commands_only() {
-        let space = space(TEXT, "p99(a) <= 30ms, then throughput");
-        let mut candidate = space.today();
-        let (chunk, long) = place(&space, CHUNK, "\"1MiB\"");
-        candidate[chunk] = long;
-        assert_eq!(space.text(&candidate).unwrap(), space.text(&space.today()).unwrap());
-        assert!(space.tell(&candidate).is_empty());
-        let (knob, rule) = place(&space, "scheduler.preemption", "\"priority\"");
-        candidate[knob] = rule;
-        let (knob, first) = place(&space, "workload.0.priority=1", "priority=1");
-        candidate[knob] = first;
-        let experiment = space.case(&candidate, LoadPart::Whole).unwrap().experiment;
-        assert_eq!(
-            (experiment.workloads[0].priority, experiment.scheduler.rules.plan.map(|plan| plan.chunk)),
-            (1, Some(2048))
-        );
-        assert_eq!(space.tell(&candidate).len(), 4, "{:?}", space.tell(&candidate));
-        let service = space.service(&candidate).unwrap();
-        assert!(
-            service.contains("path = \"emulated:nl20\"") && service.matches("[[volume]]").count() == 2,
-            "{service}"
-        );
-    }
-
-    #[test]
-    fn who_has_a_bound_may_go_before_all_others() {
-        let text = TEXT
-            .replace("name = \"b\"", "name = \"b\"\npriority = 2")
-            .replace("name = \"a\"", "name = \"a\"\npriority = 1");
-        let with = |goal: &str| space(&text, goal);
-        let mut candidate = with("p99(a) <= 30ms").today();
-        let (knob, first) = place(&with("p99(a) <= 30ms"), "workload.0.priority=3", "priority=3");
-        candidate[knob] = first;
-        let experiment = with("p99(a) <= 30ms").case(&candidate, LoadPart::Whole).unwrap().experiment;
-        assert_eq!([experiment.workloads[0].priority, experiment.workloads[1].priority], [3, 2]);
-        let higher = with("p99(b) <= 30ms");
-        assert!(!higher.knobs.iter().any(|knob| knob.name.contains("priority")), "it goes before all others already");
-    }
-
-    #[test]
-    fn under_a_stack_there_is_nothing_to_set_but_what_it_has() {
-        for (stack, policy) in [(Stack::Linux, "mq-deadline"), (Stack::Zfs, "zfs"), (Stack::Ceph, "dmclock")] {
-            let goal = SettingGoal::parse("p99(a) <= 30ms", &["a", "b"]).unwrap();
-            let space = space(TEXT, "mean").under(stack).unwrap().with_knobs(&goal);
-            let today = space.case(&space.today(), LoadPart::Whole).unwrap().experiment;
-            assert_eq!(today.scheduler.policy.manual().name, policy);
-            assert!(space.tell_words(&space.today()).is_empty());
-            for (at, knob) in space.knobs.iter().enumerate() {
-                for choice in 1..knob.choices.len() {
-                    let mut candidate = space.today();
-                    candidate[at] = choice;
-                    let (sets, words) = (space.tell(&candidate), space.tell_words(&candidate));
-                    assert!(!sets.is_empty() && !words.is_empty(), "{stack}: {sets:?} {words:?}");
-                    space.case(&candidate, LoadPart::Whole).unwrap_or_else(|error| panic!("{stack} {sets:?}: {error}"));
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn what_is_set_of_a_stack_counts() {
-        let text = TEXT.replace("policy = \"asatf\"\nage_weight = 6.0", "policy = \"mq-deadline\"\nfifo_batch = 3");
-        let written = |stack| space(&text, "mean").under(stack).unwrap().document.write();
-        assert!(written(Stack::Linux).contains("fifo_batch = 3") && written(Stack::Linux).contains("queue = 1"));
-        assert!(!written(Stack::Zfs).contains("fifo_batch") && !written(Stack::Zfs).contains("queue = 1"));
-    }
-
-    #[test]
-    fn what_is_drawn_is_cut_by_time_and_drawn_anew() {
-        let mut space = space(TEXT, "mean");
-        space.cut = Some(LoadCut::Time { warm_up: Span(10_000_000_000), length: Span(40_000_000_000) });
-        let run = |part| {
-            let run = space.case(&space.today(), part).unwrap().experiment.run;
-            (run.warmup.0 / 1_000_000_000, run.duration.unwrap().0 / 1_000_000_000, run.seed)
-        };
-        assert_eq!(run(LoadPart::Seen(1.0)), (10, 30, 3));
-        assert_eq!(run(LoadPart::Seen(0.25)), (10, 15, 3));
-        assert_eq!([run(LoadPart::Unseen(0)), run(LoadPart::Unseen(7))], [(30, 50, 4), (30, 50, 11)]);
-    }
-
-    #[test]
-    fn a_trace_is_cut_by_requests_and_no_part_is_seen_twice() {
-        let text = "[drive]\nmodel = \"nl20\"\n[scheduler]\npolicy = \"fcfs\"\n[[workload]]\nname = \"t\"\nkind = \"trace\"\n\
-                    file = \"t.csv\"\nskip = 5\n";
-        let mut space = space(text, "mean");
-        space.cut = Some(LoadCut::Requests { before: 5, count: 101 });
-        let cut = |part| match &space.case(&space.today(), part).unwrap().experiment.workloads[0].kind {
-            Kind::Trace(trace) => (trace.skip, trace.take.unwrap()),
-            _ => panic!("not a trace"),
-        };
-        assert_eq!([cut(LoadPart::Seen(1.0)), cut(LoadPart::Seen(0.5))], [(5, 50), (5, 25)]);
-        let unseen: Vec<(u64, u64)> = (0..UNSEEN_PARTS).map(|number| cut(LoadPart::Unseen(number))).collect();
-        assert_eq!(unseen[0].0, 55);
-        assert!(unseen.windows(2).all(|pair| pair[0].0 + pair[0].1 == pair[1].0));
-        assert_eq!(unseen[7].0 + unseen[7].1, 106);
-    }
-
-    #[test]
-    fn lists_are_refused() {
-        let document = Document::parse("it.toml", &TEXT.replace("queue = 1", "queue = [1, 2]")).unwrap();
-        let told = SearchSpace::of(document, Path::new("it.toml"), &[], None).err().unwrap().to_string();
-        assert!(told.contains("lists stand where values should"), "{told}");
-    }
-}
+mod tests;

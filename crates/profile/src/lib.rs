@@ -25,7 +25,8 @@ mod verdict;
 mod written;
 
 pub use profile::{
-    DriveKnowledge, DriveProfile, ProfileOptions, ProfileOutcome, ProfileStep, ProgressWatcher, Thoroughness, profile,
+    DriveKnowledge, DriveProfile, ProfileOptions, ProfileOutcome, ProfileStep, ProfiledFile, ProgressWatcher,
+    Thoroughness, profile,
 };
 pub use scratch::Scratch;
 pub use validate::Validation;

@@ -32,9 +32,10 @@ use crate::probe::write::Writes;
 use crate::probe::{borders, buffer, cache, delivery, heads, memory, rotation, sector, seek, transfer, write};
 use crate::scratch::Scratch;
 use crate::validate::{Validation, validate};
+use crate::verdict::Grade;
 use block::units::show_blocks;
-use block::{BadInput, Caps, Device, Span, Verb};
-use disk::{Access, After, Bus, DrivePlan, Overheads, SeekCurve, Switches, Truth};
+use block::{At, BadInput, Caps, Device, Span, Verb};
+use disk::{Access, After, Bus, Drive, DrivePlan, Overheads, SeekCurve, Switches, Truth};
 use std::fmt;
 
 /// What crosses to a track in time takes no more than this share of the skew, and what does not, no less than this: so far from
@@ -221,6 +222,44 @@ pub struct DriveProfile {
     pub unwritable: Vec<u64>,
     /// Commands that took so long that the device, or the host, must have stalled.
     pub stalls: u64,
+}
+
+/// The file of a drive that was learned.
+pub struct ProfiledFile {
+    /// The file, for whoever reads drives (TOML).
+    pub text: String,
+    /// The drive that it gives when it is read back.
+    pub drive: Result<Drive, BadInput>,
+    /// How far it may be believed.
+    pub grade: Grade,
+}
+
+impl DriveProfile {
+    /// The file of the drive under this name; why there is none, where nothing turns.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub fn file(&self, name: &str) -> Result<ProfiledFile, String> {
+        let ProfileOutcome::Disk(known) = &self.outcome else {
+            return Err("nothing turns in it, so that there is no drive to write down".into());
+        };
+        let text = disk::write(&known.plan(name, self.blocks));
+        let drive = disk::parse("profile", "the file of the profile", &text);
+        let grade = known.judge(&drive);
+        Ok(ProfiledFile { text, drive, grade })
+    }
+
+    /// The refusal of a file that may not be believed, or that there is none of, for this reason.
+    #[must_use]
+    pub fn refuse(&self, name: &str, why: String) -> BadInput {
+        let mend = match self.outcome {
+            ProfileOutcome::Disk(_) => {
+                "let nothing else use the device or the processor, and profile it again; nothing was written"
+            }
+            ProfileOutcome::NoRotation(_) => "leave out -o, or learn the times of distances with --mimic",
+        };
+        BadInput::new(name, At::File, why, mend)
+    }
 }
 
 /// Profiles a device, by reads alone if there is no scratch.

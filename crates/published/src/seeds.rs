@@ -1,5 +1,6 @@
 //! The same runs under several seeds.
 
+use crate::plan::TargetPlan;
 use load::experiment::Case;
 use load::results::Results;
 use serde_json::Value;
@@ -14,7 +15,32 @@ pub struct Seeds {
     runs: Vec<Vec<Value>>,
 }
 
+/// The seeds of long runs, where no other number is asked for.
+pub const FULL_SEEDS: u32 = 10;
+
 impl Seeds {
+    /// The results of the cases of a plan under so many seeds: of all of them under two, then of those that the second seed changed.
+    ///
+    /// # Errors
+    /// What `simulate` refuses.
+    pub fn under<E>(
+        plan: &TargetPlan,
+        count: u32,
+        simulate: &mut dyn FnMut(&[Case]) -> Result<Results, E>,
+    ) -> Result<Seeds, E> {
+        let mut seeds = Seeds::default();
+        for seed in 0..count.min(2) {
+            seeds.add(&simulate(&Seeds::reseed_cases(plan.cases(), seed))?);
+        }
+        if count > 2 {
+            let random = seeds.random();
+            let cases: Vec<Case> = random.iter().map(|place| plan.cases()[*place].clone()).collect();
+            let all: Vec<Case> = (2..count).flat_map(|seed| Seeds::reseed_cases(&cases, seed)).collect();
+            seeds.add_random(&random, count - 2, &simulate(&all)?);
+        }
+        Ok(seeds)
+    }
+
     /// Takes in the results of all cases under the next seed.
     pub fn add(&mut self, results: &Results) {
         self.runs.push(values(results));

@@ -579,7 +579,10 @@ impl<M: Machine, L: Measured> World for Drives<'_, M, L> {
             Action::Compare { .. } | Action::Record { .. } | Action::Forget(_) | Action::Log(_) => {
                 debug_assert!(false, "there are no bytes");
             }
-            Action::HandOn(at, found) => self.load.hand_on(now, at, found),
+            Action::HandOn(at, found) => {
+                self.camera.iter_mut().for_each(|camera| camera.note_action(now, action));
+                self.load.hand_on(now, at, found);
+            }
             Action::Bill(bill) => self.billing.iter_mut().for_each(|billing| billing.set_bill(bill)),
             Action::Wait(..) | Action::Credit(_) => {
                 self.camera.iter_mut().for_each(|camera| camera.note_action(now, action))

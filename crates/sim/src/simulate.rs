@@ -46,8 +46,8 @@ pub fn simulate(cases: &[Case], watch: &dyn Watch) -> Result<Results, BadInput> 
     run_all(cases, watch, None)
 }
 
-/// Where the records of a case's replication go: the case by its number, the replication from 0 on.
-pub type Opens<'a> = &'a (dyn Fn(usize, u32) -> Result<Box<dyn Records>, BadInput> + Sync);
+/// Where the records of a case's replication go, if they are wanted: the case by its number, the replication from 0 on.
+pub type Opens<'a> = &'a (dyn Fn(usize, u32) -> Result<Option<Box<dyn Records>>, BadInput> + Sync);
 
 /// The same, with a record of each request.
 ///
@@ -83,7 +83,7 @@ pub fn simulate_each(cases: &[Case], watch: &dyn Watch, opens: Option<Opens>, ta
     let ended: Vec<Mutex<Vec<(u32, Replication)>>> = cases.iter().map(|_| Mutex::default()).collect();
     let run_one = |(i, number): &(usize, u32)| {
         let case = &cases[*i];
-        let records = opens.map(|opens| opens(*i, *number)).transpose()?;
+        let records = opens.map(|opens| opens(*i, *number)).transpose()?.flatten();
         let device = requests::name_simulated_device(&case.experiment);
         let ledger = records.map(|out| Camera::Ledger(requests::ledger(case, *number, device, out)));
         let tell = |count| {

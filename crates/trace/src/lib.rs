@@ -39,7 +39,7 @@ pub use counts::ReadCounts;
 pub use format::{Format, formats};
 pub use formats::blktrace::files;
 pub use formats::validate;
-pub use open::{from_bytes, open, open_mapped};
+pub use open::{from_bytes, from_mapped_bytes, open, open_mapped};
 pub use reader::{TraceDevice, TraceReader, TraceRecord};
 pub use reference::{help, reference};
 pub use summary::{DeviceSummary, Distances, MeasuredResponses, TraceSummary, Windows};

@@ -19,6 +19,7 @@ mod manual;
 mod mimic_report;
 mod notes;
 mod number;
+mod over_time;
 mod page;
 mod panorama;
 mod plot;

@@ -5,8 +5,7 @@ use super::page::HtmlPage;
 use super::table::{Edge, table};
 use super::timeline::Diagram;
 use published::{
-    Basis, Counts, Drawn, Expected, MeasuredValue, Near, PublishedTarget, PublishedValue, Summary, TargetOutcome,
-    Verdict,
+    Counts, Drawn, Expected, MeasuredValue, PublishedTarget, Summary, TargetFigures, TargetOutcome, Verdict,
 };
 use serde::Serialize;
 
@@ -18,60 +17,9 @@ const MARGIN: usize = 3;
 const MOST_SHOWN: usize = 5;
 
 /// What was measured of each target.
-#[derive(Serialize)]
 pub struct Verdicts<'a> {
     summary: Summary,
-    targets: Vec<TargetJson<'a>>,
-    #[serde(skip)]
     outcomes: Vec<TargetOutcome<'a>>,
-}
-
-/// A target as JSON prints it.
-#[derive(Serialize)]
-struct TargetJson<'a> {
-    id: &'a str,
-    claim: &'a str,
-    published: ShownValue,
-    basis: &'a str,
-    /// Whether the basis is `fitted`.
-    fitted: bool,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    how: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    quote: Option<&'a str>,
-    /// The mean over the seeds; of an order, what it compares, under the first seed.
-    measured: ShownValue,
-    /// One for each seed; one where no seed changes it.
-    by_seed: Vec<ShownValue>,
-    /// From seed to seed.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    standard_deviation: Option<f64>,
-    /// Half the 95 % interval of the mean.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    margin: Option<f64>,
-    /// Of the mean from the published number, in parts of it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    off: Option<f64>,
-    tolerance: String,
-    verdict: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    near: Option<&'static str>,
-    pass: bool,
-    source: &'a str,
-    expected: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    known_miss: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    note: Option<&'a str>,
-}
-
-#[derive(Serialize)]
-#[serde(untagged)]
-enum ShownValue {
-    Nothing,
-    Number(f64),
-    Words(String),
-    Several(Vec<f64>),
 }
 
 /// What `--list --format json` prints.
@@ -99,7 +47,12 @@ pub fn list<'a>(targets: impl Iterator<Item = &'a PublishedTarget>) -> String {
 
 impl<'a> Verdicts<'a> {
     pub fn new(outcomes: Vec<TargetOutcome<'a>>) -> Verdicts<'a> {
-        Verdicts { summary: Summary::of(&outcomes), targets: outcomes.iter().map(line).collect(), outcomes }
+        Verdicts { summary: Summary::of(&outcomes), outcomes }
+    }
+
+    /// As programs read it.
+    pub fn figures(&self) -> TargetFigures<'_> {
+        TargetFigures::of(&self.outcomes)
     }
 
     /// How many are missed though their files do not say so.
@@ -260,60 +213,6 @@ fn by_basis(summary: &Summary) -> String {
     };
     let there = summary.by_basis.iter().filter(|(_, counts)| counts.targets > 0);
     table(&heads, &there.map(row).collect::<Vec<Vec<String>>>())
-}
-
-fn line<'a>(outcome: &TargetOutcome<'a>) -> TargetJson<'a> {
-    let target = outcome.target;
-    let by_seed: Vec<ShownValue> = outcome.measured.iter().map(value).collect();
-    TargetJson {
-        id: &target.id,
-        claim: &target.claim,
-        published: match &target.published {
-            PublishedValue::Number { value, .. } => ShownValue::Number(*value),
-            PublishedValue::Words(words) => ShownValue::Words(words.clone()),
-        },
-        basis: target.basis.word(),
-        fitted: matches!(target.basis, Basis::Fitted(_)),
-        how: target.basis.how(),
-        quote: target.quote.as_deref(),
-        measured: match outcome.mean() {
-            Some(mean) => ShownValue::Number(mean),
-            None => outcome.measured.first().map_or(ShownValue::Nothing, value),
-        },
-        by_seed,
-        standard_deviation: outcome.deviation(),
-        margin: outcome.margin(),
-        off: outcome.off(),
-        tolerance: target.tolerance.to_string(),
-        verdict: match outcome.verdict {
-            Verdict::Held => "held",
-            Verdict::Missed => "missed",
-            Verdict::Undecided => "undecided",
-            Verdict::Unmeasured => "not measured",
-        },
-        near: (outcome.verdict == Verdict::Held).then(|| match outcome.near() {
-            Near::Printed => "printed",
-            Near::Tenth => "10 %",
-            Near::Third => "30 %",
-            Near::Words => "words",
-        }),
-        pass: outcome.verdict == Verdict::Held,
-        source: &outcome.file.source,
-        expected: match target.expected {
-            Expected::Held => "held",
-            Expected::Missed => "missed",
-            Expected::Undecided => "undecided",
-        },
-        known_miss: target.known_miss.as_deref(),
-        note: target.note.as_deref(),
-    }
-}
-
-fn value(measured: &MeasuredValue) -> ShownValue {
-    match measured {
-        MeasuredValue::Number(figure) => ShownValue::Number(*figure),
-        MeasuredValue::Order { figures, .. } => ShownValue::Several(figures.clone()),
-    }
 }
 
 /// What is to be said of targets that do not hold, each remark once, with the ids it is about.

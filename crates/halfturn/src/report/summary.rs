@@ -3,11 +3,13 @@
 
 use super::answer::answer;
 use super::figure::{Axis, Figure, Marks, Series};
+use super::over_time::OverTime;
 use super::page::{HtmlPage, SortableTable};
 use super::panorama::Panoramas;
 use super::rows::{CaseRun, keys, label};
 use load::experiment::Case;
 use load::results::{Bucket, Class, Disk, Results, Run};
+use load::series::SeriesBook;
 use std::collections::BTreeSet;
 
 /// Curves in one figure, at most: more cannot be told apart.
@@ -54,12 +56,18 @@ const PERCENTILES: [Percentile; 5] = [
 /// A comparison for a page.
 pub struct RunsSummary<'a> {
     pairs: Vec<CaseRun<'a>>,
+    series: Option<&'a SeriesBook>,
 }
 
 impl<'a> RunsSummary<'a> {
     /// Of these cases and their runs.
     pub fn of(cases: &'a [Case], results: &'a Results) -> RunsSummary<'a> {
-        RunsSummary { pairs: cases.iter().zip(&results.runs).collect() }
+        RunsSummary { pairs: cases.iter().zip(&results.runs).collect(), series: None }
+    }
+
+    /// The same, and how the first replications went over time.
+    pub fn over_time(self, series: Option<&'a SeriesBook>) -> RunsSummary<'a> {
+        RunsSummary { series, ..self }
     }
 
     /// What the page is called.
@@ -75,7 +83,10 @@ impl<'a> RunsSummary<'a> {
     /// Writes the answer, the figures and the table.
     pub fn write(&self, page: &mut HtmlPage) {
         page.answer(&answer(&self.pairs));
-        let classes: BTreeSet<&String> = self.pairs.iter().flat_map(|(_, run)| run.classes.keys()).collect();
+        // A scan that is read for free has no requests of its own.
+        let classes = self.pairs.iter().flat_map(|(_, run)| &run.classes);
+        let classes = classes.filter(|(_, class)| class.requests_finished() > 0);
+        let classes: BTreeSet<&String> = classes.map(|(name, _)| name).collect();
         let whose = |class: &str| if classes.len() > 1 { format!("{class}: ") } else { String::new() };
         page.heading("Response times");
         for class in &classes {
@@ -90,6 +101,11 @@ impl<'a> RunsSummary<'a> {
         }
         page.heading("Where the arm's time went");
         page.figure(&self.arm_time());
+        let over_time = self.figures_over_time();
+        if !over_time.is_empty() {
+            page.heading("Over time");
+            over_time.iter().for_each(|figure| page.figure(figure));
+        }
         page.heading("All figures");
         page.table(&self.table());
     }
@@ -176,6 +192,12 @@ impl<'a> RunsSummary<'a> {
             figure.series.push(Series { told, ..Series::new("runs", COLOURS[0], dots) });
         }
         figure
+    }
+
+    fn figures_over_time(&self) -> Vec<Figure> {
+        let series = |row: usize| Some((self.name(row, None), self.series?.first_of(row)?));
+        let runs = (0..self.pairs.len().min(MOST_CURVES)).filter_map(series).collect();
+        OverTime { runs, valued: self.pairs.iter().any(|(case, _)| case.experiment.has_values()) }.figures(&COLOURS)
     }
 
     /// Parts of the time of the arm, mean over disks, a row a run.
@@ -350,7 +372,7 @@ mod tests {
         assert_eq!((summary.title(), cases.len()), ("first", 2));
         let text = super::super::setting::setting(&cases);
         assert_eq!(text.lines().next().map(str::trim), Some(summary.title()));
-        assert_eq!(RunsSummary { pairs: Vec::new() }.title(), "");
+        assert_eq!(RunsSummary { pairs: Vec::new(), series: None }.title(), "");
     }
 
     #[test]

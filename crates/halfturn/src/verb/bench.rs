@@ -1,7 +1,7 @@
 //! `halfturn bench`: the workloads of an experiment, in real time.
 
 use super::outputs::{Inputs, OutputFile};
-use super::requests::{RecordsFile, RequestsArgs};
+use super::requests::RequestsArgs;
 use super::{OutputFormat, json};
 use crate::failure::{VerbFailure, print};
 use crate::progress::Profiling as Progress;
@@ -93,7 +93,7 @@ pub fn run(arguments: &BenchArgs) -> Result<(), VerbFailure> {
     };
     let page = OutputFile::if_wanted(arguments.report.as_ref(), &mut inputs)?;
     let name = |it: &Experiment| uri.as_ref().map_or_else(|| name_served_device(it), live::place);
-    let requests = arguments.requests.begin(&mut inputs, &cases, |_| 1, name)?;
+    let recordings = arguments.requests.begin(&mut inputs, &cases, |_| 1, name)?;
     let mut runs = Vec::with_capacity(cases.len());
     let mut unfinished = Vec::with_capacity(cases.len());
     let progress = Progress::new(match &uri {
@@ -102,7 +102,7 @@ pub fn run(arguments: &BenchArgs) -> Result<(), VerbFailure> {
     });
     for (number, case) in cases.iter().enumerate() {
         let watch = |share: f64| progress.share((number as f64 + share) / cases.len() as f64);
-        let records = requests.as_ref().map(|requests| requests.open(number, 0)).transpose()?;
+        let records = recordings.open(number, case, 0)?;
         let mut benched = match &uri {
             Some(uri) => live::bench_far(case, uri, &watch, records)?,
             None => live::bench(case, *time_scale, &watch, records)?,
@@ -116,7 +116,7 @@ pub fn run(arguments: &BenchArgs) -> Result<(), VerbFailure> {
         runs.push(benched.run);
     }
     progress.finish();
-    requests.map_or(Ok(()), RecordsFile::keep)?;
+    recordings.keep()?;
     let results = Results::new(runs);
     if let Some(page) = page {
         page.write(RunsSummary::of(&cases, &results).page(&report::comparison(&cases, &results)))?;

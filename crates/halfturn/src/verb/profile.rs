@@ -11,7 +11,7 @@ use drive::Drive;
 use drive::figures::{SteadyLoad, random_s};
 use load::experiment::DriveChoice;
 use profile::journal::{Journal, JournaledDevice, Past};
-use profile::{DriveProfile, Grade, ProfileOptions, ProfileOutcome, Scratch, Thoroughness};
+use profile::{DriveProfile, Grade, ProfileOptions, ProfileOutcome, ProfiledFile, Scratch, Thoroughness};
 use sched::predict::mimic::{Learned, Probing};
 use std::fs;
 use std::io::ErrorKind;
@@ -116,14 +116,9 @@ pub fn run(arguments: &ProfileArgs) -> Result<(), VerbFailure> {
         print("\n")?;
         tell(written, system, Some(&*beside).filter(|_| system == TargetSystem::Disksim), &mut inputs)?;
     }
-    match (verdict, found.outcome) {
-        (Grade::Refused(why), ProfileOutcome::Disk(_)) => {
-            let mend = "let nothing else use the device or the processor, and profile it again; nothing was written";
-            Err(VerbFailure::Undone(BadInput::new(&options.name, At::File, why, mend)))
-        }
-        (Grade::Refused(why), ProfileOutcome::NoRotation(_)) if output.is_some() => {
-            let mend = "leave out -o, or learn the times of distances with --mimic";
-            Err(VerbFailure::Undone(BadInput::new(&options.name, At::File, why, mend)))
+    match (verdict, &found.outcome) {
+        (Grade::Refused(why), outcome) if output.is_some() || matches!(outcome, ProfileOutcome::Disk(_)) => {
+            Err(VerbFailure::Undone(found.refuse(&options.name, why)))
         }
         _ => Ok(()),
     }
@@ -131,17 +126,15 @@ pub fn run(arguments: &ProfileArgs) -> Result<(), VerbFailure> {
 
 /// Writes what was found, if it may be believed, once it was read back and has served a few commands.
 fn keep(found: &DriveProfile, name: &str, output: Option<&OutputFile>) -> Result<Grade, VerbFailure> {
-    let ProfileOutcome::Disk(known) = &found.outcome else {
-        return Ok(Grade::Refused("nothing turns in it, so that there is no drive to write down".into()));
+    let ProfiledFile { text, drive, grade } = match found.file(name) {
+        Ok(file) => file,
+        Err(why) => return Ok(Grade::Refused(why)),
     };
-    let text = disk::write(&known.plan(name, found.blocks));
-    let read_back = disk::parse("profile", "the file of the profile", &text);
-    let verdict = known.judge(&read_back);
-    if let (Grade::Good | Grade::Usable(_), Ok(drive), Some(output)) = (&verdict, read_back, output) {
+    if let (Grade::Good | Grade::Usable(_), Ok(drive), Some(output)) = (&grade, drive, output) {
         random_s(&mut Drive::new(&drive.sheet, &drive.truth, 1), 1, SteadyLoad { commands: 100, ..SteadyLoad::RANDOM });
         output.write(text)?;
     }
-    Ok(verdict)
+    Ok(grade)
 }
 
 /// What is profiled, and what becomes of answers it gave before: a simulated drive in virtual time lives through them again, an

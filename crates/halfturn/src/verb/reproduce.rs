@@ -9,11 +9,8 @@ use block::BadInput;
 use clap::Args;
 use load::experiment::Case;
 use load::results::Results;
-use published::{PublishedTimeline, RunLength, Seeds, TargetFile, TargetPlan, TimelineRow};
+use published::{FULL_SEEDS, PublishedTimeline, RunLength, Seeds, TargetFile, TargetPlan, TimelineRow};
 use std::path::PathBuf;
-
-/// The seeds of `--full`.
-const SEEDS: u32 = 10;
 
 /// Repeat published experiments and compare the results with the papers.
 ///
@@ -67,38 +64,24 @@ pub fn run(arguments: &Reproduce) -> Result<(), VerbFailure> {
     }
     let report = OutputFile::if_wanted(arguments.report.as_ref(), &mut Inputs::none())?;
     let plan = TargetPlan::new(&files, chosen, arguments.report.is_some());
-    let (seeds, whole) =
-        simulate_under_seeds(&plan, arguments.seeds.unwrap_or(if arguments.full { SEEDS } else { 1 }))?;
+    let mut whole = Ok(());
+    let count = arguments.seeds.unwrap_or(if arguments.full { FULL_SEEDS } else { 1 });
+    let seeds = Seeds::under(&plan, count, &mut |cases| {
+        let results = simulate(cases)?;
+        if whole.is_ok() {
+            whole = VerbFailure::unless_whole("reproduce", &results);
+        }
+        Ok::<_, VerbFailure>(results)
+    })?;
     let verdicts = Verdicts::new(plan.judge(&seeds)?);
     if let Some(report) = &report {
         let diagrams =
             plan.timelines().map(|(file, timeline)| diagram(file, timeline)).collect::<Result<Vec<_>, _>>()?;
         report.write(verdicts.page(&plan.draw(&seeds), &diagrams))?;
     }
-    print(&if arguments.format == OutputFormat::Json { json(&verdicts) } else { verdicts.text() })?;
+    print(&if arguments.format == OutputFormat::Json { json(&verdicts.figures()) } else { verdicts.text() })?;
     whole?;
     if verdicts.unforeseen() > 0 { Err(VerbFailure::Mismatch) } else { Ok(()) }
-}
-
-/// Simulates the cases of a plan under `count` seeds: all of them under two, then only those that the second seed changed.
-/// Returns the results, and an error if a run was not whole.
-fn simulate_under_seeds(plan: &TargetPlan, count: u32) -> Result<(Seeds, Result<(), VerbFailure>), VerbFailure> {
-    let mut seeds = Seeds::default();
-    let mut whole = Ok(());
-    for seed in 0..count.min(2) {
-        let results = simulate(&Seeds::reseed_cases(plan.cases(), seed))?;
-        whole = whole.and(VerbFailure::unless_whole("reproduce", &results));
-        seeds.add(&results);
-    }
-    if count > 2 {
-        let random = seeds.random();
-        let cases: Vec<Case> = random.iter().map(|place| plan.cases()[*place].clone()).collect();
-        let all: Vec<Case> = (2..count).flat_map(|seed| Seeds::reseed_cases(&cases, seed)).collect();
-        let results = simulate(&all)?;
-        whole = whole.and(VerbFailure::unless_whole("reproduce", &results));
-        seeds.add_random(&random, count - 2, &results);
-    }
-    Ok((seeds, whole))
 }
 
 fn simulate(cases: &[Case]) -> Result<Results, BadInput> {

@@ -1,10 +1,11 @@
-//! `--requests`: a file with a record of each request, of all runs in their order.
+//! `--requests`: a file with a record of each request, of all runs in their order; and `--series`, of what they came to over time.
 //!
 //! Runs go on side by side. The first one's records go straight to the new file; those of each other to a file beside it until it is
 //! their turn, so that memory does not grow with the number of requests.
 
 #[cfg(feature = "parquet")]
 mod batches;
+mod series;
 
 use super::outputs::{Inputs, OutputFile, PendingFile};
 use crate::failure::VerbFailure;
@@ -14,12 +15,14 @@ use block::{At, BadInput};
 use clap::Args;
 use load::experiment::{Case, Experiment};
 use load::requests::{Record, Records, write_csv, write_csv_header};
+use load::series::SeriesBook;
+use series::{SeriesArgs, SeriesFile};
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 /// The file of the records of all requests, in the making.
-pub struct RecordsFile {
+struct RecordsFile {
     name: PathBuf,
     draft: PendingFile,
     /// The number of each case's first replication among those of all cases.
@@ -28,22 +31,35 @@ pub struct RecordsFile {
     format: RecordsFormat,
 }
 
-/// What `--requests` asks for.
+/// What `--requests` and `--series` ask for.
 #[derive(Args)]
 pub struct RequestsArgs {
     /// Also write a record of each request into this file, CSV, Parquet or Arrow by its ending: when it arrived, began and
     /// ended, what its time went to and what it waited for, in ns, as docs/reference/requests.md says
     #[arg(long, value_name = "FILE.csv|.parquet|.arrow")]
     requests: Option<PathBuf>,
+    #[command(flatten)]
+    series: SeriesArgs,
 }
 
 impl RequestsArgs {
-    /// Begins the file, if one is wanted, for a command that runs so many replications of each case, reads these inputs, and asks
-    /// the devices that `device` names.
+    /// Begins what is wanted, for a command that runs so many replications of each case, reads these inputs, and asks the devices
+    /// that `device` names.
     ///
     /// # Errors
     /// When it cannot be written, or not by this build.
     pub fn begin(
+        &self,
+        inputs: &mut Inputs,
+        cases: &[Case],
+        replications: impl Fn(&Case) -> u32 + Copy,
+        device: impl Fn(&Experiment) -> String,
+    ) -> Result<Recordings, VerbFailure> {
+        let records = self.begin_records(inputs, cases, replications, device)?;
+        Ok(Recordings { records, series: self.series.begin(inputs, cases, replications)?, shown: None })
+    }
+
+    fn begin_records(
         &self,
         inputs: &mut Inputs,
         cases: &[Case],
@@ -61,6 +77,48 @@ impl RequestsArgs {
         let parts = PartFiles((1..all).map(|number| draft.beside(number)).collect());
         let format = begin(name, &draft, cases, device).map_err(|error| unwritable(name, &error))?;
         Ok(Some(RecordsFile { name: name.clone(), draft, first, parts, format }))
+    }
+}
+
+/// All that is put down of runs while they go on.
+pub struct Recordings {
+    records: Option<RecordsFile>,
+    series: Option<SeriesFile>,
+    /// The series that a page shows.
+    shown: Option<SeriesBook>,
+}
+
+impl Recordings {
+    /// The same, and also the series that a page shows.
+    pub fn showing(self, shown: Option<SeriesBook>) -> Recordings {
+        Recordings { shown, ..self }
+    }
+
+    /// Whether anything is.
+    pub fn is_any(&self) -> bool {
+        self.records.is_some() || self.series.is_some() || self.shown.is_some()
+    }
+
+    /// Where what happens in a replication of the case of this number goes, if anywhere.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn open(&self, number: usize, case: &Case, replication: u32) -> Result<Option<Box<dyn Records>>, BadInput> {
+        let mut all = self.records.as_ref().map(|file| file.open(number, replication)).transpose()?;
+        for book in [self.series.as_ref().map(|file| &file.book), self.shown.as_ref()].into_iter().flatten() {
+            all = book.open((number, case), replication, all);
+        }
+        Ok(all)
+    }
+
+    /// Writes what is left and gives the files their names; the series that a page shows.
+    ///
+    /// # Errors
+    /// When they cannot be written.
+    pub fn keep(self) -> Result<Option<SeriesBook>, VerbFailure> {
+        self.records.map_or(Ok(()), RecordsFile::keep)?;
+        self.series.map_or(Ok(()), SeriesFile::keep)?;
+        Ok(self.shown)
     }
 }
 
@@ -88,7 +146,7 @@ impl RecordsFile {
     ///
     /// # Errors
     /// When they cannot be written.
-    pub fn open(&self, case: usize, replication: u32) -> Result<Box<dyn Records>, BadInput> {
+    fn open(&self, case: usize, replication: u32) -> Result<Box<dyn Records>, BadInput> {
         let number = self.first[case] + replication as usize;
         let part = number.checked_sub(1).map(|number| &self.parts.0[number]);
         let opened = match &self.format {
@@ -108,7 +166,7 @@ impl RecordsFile {
     ///
     /// # Errors
     /// When it cannot be written.
-    pub fn keep(self) -> Result<(), VerbFailure> {
+    fn keep(self) -> Result<(), VerbFailure> {
         let RecordsFile { name, draft, parts, format, .. } = self;
         let joined = match format {
             RecordsFormat::Csv => draft

@@ -1,7 +1,7 @@
 //! `halfturn simulate`: an experiment file, or a sweep of them, in virtual time.
 
 use super::outputs::{self, Inputs, OutputFile};
-use super::requests::{RecordsFile, RequestsArgs};
+use super::requests::RequestsArgs;
 use super::window::PageArgs;
 use super::{OutputFormat, json};
 use crate::failure::{VerbFailure, print};
@@ -12,6 +12,7 @@ use load::experiment::{self, Case, Kind};
 use load::origin::{self, Program};
 use load::requests::name_simulated_device;
 use load::results::Results;
+use load::series::{Every, SeriesBook};
 use std::env;
 use std::path::{Path, PathBuf};
 use trace::Format;
@@ -79,27 +80,24 @@ pub fn run(arguments: &Simulate) -> Result<(), VerbFailure> {
     let mut inputs = Inputs::of_cases(file, &cases);
     let files = arguments.output.as_deref().map(|folder| output_files(folder, file, &mut inputs)).transpose()?;
     let written = page.output(&mut inputs)?;
-    let requests = arguments.requests.begin(
-        &mut inputs,
-        &cases,
-        |case| case.experiment.run.replications,
-        name_simulated_device,
-    )?;
+    let replications = |case: &Case| case.experiment.run.replications;
+    let recordings = arguments.requests.begin(&mut inputs, &cases, replications, name_simulated_device)?;
     let shown = if page.is_wanted() { cases.len().min(MOST_SHOWN) } else { 0 };
     let scope = page.scope(shown)?;
+    let over_time = page.is_wanted().then(|| SeriesBook::of(&cases[..shown], |_| 1, Every::Fitted));
+    let recordings = recordings.showing(over_time);
     let told = arguments.format == OutputFormat::Json || files.is_some();
     // Before the run, which reads them, too.
     let origins = if told { origin::origins(&cases) } else { Vec::new() };
     let portable = files.as_ref().map(|_| origin::portable(experiment::open(file)?, file, &sets, *seed)).transpose()?;
     let progress = Simulating::new(&cases);
     let pool = super::threads(arguments.threads)?;
-    let results = pool.install(|| match &requests {
-        None => sim::simulate(&cases, &progress),
-        Some(requests) => {
-            sim::simulate_and_record(&cases, &progress, &|case, replication| requests.open(case, replication))
-        }
+    let opens = |case: usize, replication| recordings.open(case, &cases[case], replication);
+    let results = pool.install(|| match recordings.is_any() {
+        false => sim::simulate(&cases, &progress),
+        true => sim::simulate_and_record(&cases, &progress, &opens),
     })?;
-    requests.map_or(Ok(()), RecordsFile::keep)?;
+    let over_time = recordings.keep()?;
     let panoramas = pool.install(|| sim::panoramas(&cases[..shown], scope))?;
     progress.finish();
     let results = results.resting_on(origins);
@@ -113,7 +111,7 @@ pub fn run(arguments: &Simulate) -> Result<(), VerbFailure> {
     let more =
         if rest > 0 { format!("\n The first {shown} runs are shown below, {rest} are not.\n") } else { String::new() };
     let text = format!("{table}{more}");
-    let summary = report::RunsSummary::of(&cases, &results);
+    let summary = report::RunsSummary::of(&cases, &results).over_time(over_time.as_ref());
     written.map_or(Ok(()), |page| page.write(summary.title(), Some(&summary), &text, &pictures))?;
     print(if arguments.format == OutputFormat::Json { &json } else { &table })?;
     VerbFailure::unless_whole(&file.display().to_string(), &results)

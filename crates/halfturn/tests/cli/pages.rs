@@ -168,7 +168,9 @@ fn a_page_names_the_unit_of_every_axis_describes_every_figure_and_opens_at_once(
     assert_eq!(html.matches("role=\"group\" aria-label=\"").count(), figures.len());
     for axis in figures.iter().flat_map(|figure| [&figure["x"], &figure["y"]]) {
         let title = axis["title"].as_str().expect("a title");
-        let unit = ["ms", "%", "MB/s"].iter().any(|unit| title == *unit || title.ends_with(&format!(", {unit}")));
+        let unit = ["ms", "s", "%", "MB/s", "requests"]
+            .iter()
+            .any(|unit| title == *unit || title.ends_with(&format!(", {unit}")));
         assert!(unit || axis["ticks"].is_array(), "an axis without a unit: {title:?}");
     }
 }

@@ -1,7 +1,8 @@
-//! `--requests`: the file as users meet it, its description, and what is refused.
+//! `--requests` and `--series`: the files as users meet them, their descriptions, and what is refused.
 
 use crate::{data, root, run_in};
 use load::requests::COLUMNS;
+use load::series::SERIES_COLUMNS;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -53,19 +54,72 @@ fn runs_follow_one_another_in_the_order_of_the_sweep_on_any_number_of_threads() 
     assert_eq!(counted, 6 * 3000);
 }
 
-#[test]
-fn every_column_is_described_as_it_is_declared() {
+/// The table of columns is the last thing on its page.
+fn describe(page: &str, columns: &[(&str, &str)]) {
     let mut table = String::from("| column | meaning |\n|---|---|\n");
-    COLUMNS.iter().for_each(|column| table += &format!("| `{}` | {} |\n", column.name, column.about));
-    let page = root().join("docs/reference/requests.md");
-    let text = fs::read_to_string(&page).expect("docs/reference/requests.md");
-    // It is the last thing on the page.
+    columns.iter().for_each(|(name, about)| table += &format!("| `{name}` | {about} |\n"));
+    let path = root().join(page);
+    let text = fs::read_to_string(&path).expect(page);
     let (before, _) = text.split_once("| column |").expect("a table of columns");
     let whole = format!("{before}{table}");
     if std::env::var_os("HALFTURN_BLESS").is_some() {
-        fs::write(&page, &whole).expect("the page is written");
+        fs::write(&path, &whole).expect("the page is written");
     }
-    assert!(text == whole, "docs/reference/requests.md is stale; HALFTURN_BLESS=1 writes its table anew");
+    assert!(text == whole, "{page} is stale; HALFTURN_BLESS=1 writes its table anew");
+}
+
+#[test]
+fn every_column_is_described_as_it_is_declared() {
+    describe("docs/reference/requests.md", &COLUMNS.each_ref().map(|column| (column.name, column.about)));
+    describe("docs/reference/series.md", &SERIES_COLUMNS.each_ref().map(|column| (column.name, column.about)));
+}
+
+#[test]
+fn a_series_has_a_row_for_each_interval_of_each_run_and_changes_nothing_else() {
+    let folder = folder("series");
+    let file = data("small.toml");
+    let simulate = |name: &str, more: &[&str]| {
+        let out = folder.join(name);
+        let out = out.to_str().expect("UTF-8");
+        let output = run_in(&root(), &[&["simulate", &file, "--series", out], more].concat());
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        (output.stdout, fs::read(out).expect("a series"))
+    };
+    let (told, one) = simulate("one.csv", &["--series-every", "1s", "--threads", "1"]);
+    assert!(told == run_in(&root(), &["simulate", &file]).stdout, "results differ");
+    assert!(simulate("three.csv", &["--series-every", "1s", "--threads", "3"]).1 == one, "threads change the series");
+    let text = String::from_utf8(one).expect("UTF-8");
+    let rows: Vec<Vec<&str>> = text.lines().map(|line| line.split(',').collect()).collect();
+    assert_eq!(rows[0], SERIES_COLUMNS.map(|column| column.name));
+    let mut runs: Vec<[&str; 2]> = rows[1..].iter().map(|row| [row[0], row[1]]).collect();
+    runs.dedup();
+    assert_eq!(runs.len(), 6, "{runs:?}");
+    assert!(rows[1..].iter().all(|row| row.len() == SERIES_COLUMNS.len()));
+    let counted = rows[1..].iter().filter(|row| row[2].is_empty()).map(|row| row[6].parse::<u64>().expect("a number"));
+    assert_eq!(counted.sum::<u64>(), 6 * 3000);
+    if cfg!(feature = "parquet") {
+        for (name, begins) in [("fitted.parquet", "PAR1"), ("fitted.arrow", "ARROW1")] {
+            let (_, bytes) = simulate(name, &[]);
+            assert!(bytes.starts_with(begins.as_bytes()) && bytes.ends_with(begins.as_bytes()), "{name}");
+        }
+    }
+}
+
+#[test]
+fn what_is_wrong_with_a_series_is_said() {
+    let folder = folder("no-series");
+    let file = root().join(data("small.toml"));
+    let simulate = |more: &[&str]| run_in(&folder, &[&["simulate", file.to_str().expect("UTF-8")], more].concat());
+    let short = "--series-every: more than 250000 rows of one run, at 0.001 ms each\n  mend: give a longer time";
+    refused(&simulate(&["--series", "s.csv", "--series-every", "1us"]), short);
+    refused(
+        &simulate(&["--series", "s.csv", "--series-every", "0s"]),
+        "--series-every: '0s' is no time\n  mend: write",
+    );
+    refused(&simulate(&["--series", "s.csv", "--series-every", "soon"]), "--series-every: 'soon'");
+    refused(&simulate(&["--series", "s.csv", "--requests", "s.csv"]), "s.csv: is to be written twice");
+    refused(&simulate(&["--series", "none/s.csv"]), "none/s.csv: cannot be written: No such file");
+    assert!(names(&folder).is_empty(), "{:?}", names(&folder));
 }
 
 #[track_caller]

@@ -37,13 +37,18 @@ fn kinds() -> Vec<(&'static str, String, usize)> {
     let small = "crates/halfturn/tests/cli/data/small.toml --set run.warmup=0s";
     let quick = "--set run.replications=1 --set scheduler.policy=fcfs";
     vec![
-        ("simulate", format!("simulate {small} --set scheduler.policy=[fcfs,satf,sstf] --set run.requests=400"), 7),
+        ("simulate", format!("simulate {small} --set scheduler.policy=[fcfs,satf,sstf] --set run.requests=400"), 8),
         (
             "machine",
             "simulate examples/two-compressions.toml --window 20ms..90ms --set scheduler.policy=priority-2 --set run.replications=1 \
              --set workload.0.input=64KiB --set workload.0.output=32KiB"
                 .into(),
-            6,
+            7,
+        ),
+        (
+            "over-time",
+            "simulate examples/scan-of-a-busy-disk.toml --set run.duration=5s --set scheduler.class.database.value=2".into(),
+            9,
         ),
         ("sweep", format!("sweep {small} -o FOLDER/sweep --set workload.0.depth=[1,2,4,8] --set run.requests=200"), 4),
         ("bench", format!("bench {small} {quick} --set run.requests=40 --time-scale 10"), 3),

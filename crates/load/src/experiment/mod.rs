@@ -99,6 +99,14 @@ impl Experiment {
         service::names(&askers(&self.workloads, &self.volumes, &self.clients))
     }
 
+    /// Whether it says of any class what its requests are worth.
+    #[must_use]
+    pub fn has_values(&self) -> bool {
+        let askers = askers(&self.workloads, &self.volumes, &self.clients);
+        let classes = 0..service::names(&askers).len() as u8;
+        classes.into_iter().any(|class| self.scheduler.rules.class(class).worth != value::usual(&askers))
+    }
+
     /// The scan among its workloads, and the workload, where work for free is wanted.
     #[must_use]
     pub fn scan(&self) -> Option<(&ScanPlan, &Workload)> {

@@ -8,7 +8,7 @@ use crate::experiment::{Case, Experiment};
 use arrow_array::types::Int32Type;
 use arrow_array::{ArrayRef, DictionaryArray, Int32Array, Int64Array, RecordBatch, StringArray};
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
-use block::{At, BadInput, Discarded, Ending, Extent, Op, Span, Time};
+use block::{At, BadInput, Discarded, Ending, Extent, Op, Qos, Span, Time};
 use sched::Wait;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -106,6 +106,7 @@ fn sample<'a>(case: &'a str, device: &'a str, class: &'a str) -> Record<'a> {
         request: 1,
         device,
         class,
+        qos: Qos::default(),
         op: Op::Read,
         at: Extent::default(),
         ending: None,

@@ -3,7 +3,7 @@
 //! A moment in which commands of a request are in flight counts for the one of them that comes back last; any other moment
 //! counts for what the request waits for then. So each moment of a request counts once, and its record adds up.
 
-use super::{DEVICE, PARTS, Record, Records};
+use super::{CommandNote, DEVICE, PARTS, Record, Records};
 use crate::meter::Served;
 use block::{BadInput, DiskId, Ending, Extent, Op, Request, RequestId, Span, Tag, Time};
 use sched::Wait;
@@ -20,6 +20,7 @@ struct Leg {
 #[derive(Clone, Debug)]
 struct Life {
     number: u64,
+    class: u8,
     op: Op,
     at: Extent,
     submitted: Time,
@@ -66,13 +67,12 @@ impl Life {
     }
 }
 
-/// A command in flight: of which request, by its slot and its number, since when.
+/// A command in flight: of which request, by its slot, its number and its class, if of any, and since when.
 #[derive(Clone, Copy, Debug)]
 struct Flying {
     disk: DiskId,
     tag: Tag,
-    slot: RequestId,
-    number: u64,
+    of: Option<(RequestId, u64, u8)>,
     issued: Time,
 }
 
@@ -119,6 +119,7 @@ impl Ledger {
         self.submitted += 1;
         self.lives[slot] = Some(Life {
             number: self.submitted,
+            class: request.qos.class,
             op: request.op,
             at: request.at,
             submitted: now,
@@ -147,19 +148,24 @@ impl Ledger {
 
     /// A command was issued, which moves bytes of this request, if of any.
     pub fn issue(&mut self, now: Time, disk: DiskId, tag: Tag, of: Option<RequestId>) {
-        let Some(slot) = self.credit.take().or(of) else { return };
-        let Some(life) = self.life(slot) else { return };
-        life.end_wait(now);
-        life.flying += 1;
-        life.commands += 1;
-        let number = life.number;
-        self.flying.push(Flying { disk, tag, slot, number, issued: now });
+        let slot = self.credit.take().or(of);
+        let of = slot.and_then(|slot| Some((slot, self.life(slot)?))).map(|(slot, life)| {
+            life.end_wait(now);
+            life.flying += 1;
+            life.commands += 1;
+            (slot, life.number, life.class)
+        });
+        self.flying.push(Flying { disk, tag, of, issued: now });
+        self.out.begin_command(now, disk, of.map(|(.., class)| class));
     }
 
     /// A command came back, which spent its time on these parts.
     pub fn end_command(&mut self, now: Time, disk: DiskId, tag: Tag, parts: [Span; PARTS]) {
         let Some(at) = self.flying.iter().position(|it| (it.disk, it.tag) == (disk, tag)) else { return };
-        let Flying { slot, number, issued, .. } = self.flying.swap_remove(at);
+        let Flying { of, issued, .. } = self.flying.swap_remove(at);
+        let command = CommandNote { disk, class: of.map(|(.., class)| class), issued, parts };
+        self.try_to(|out| out.end_command(now, &command));
+        let Some((slot, number, _)) = of else { return };
         // A command may outlive its request, whose slot may be another's by then.
         let Some(life) = self.life(slot).filter(|life| life.number == number) else { return };
         life.legs.push(Leg { issued, ended: now, parts });
@@ -184,6 +190,7 @@ impl Ledger {
             request: life.number,
             device: &self.device,
             class: self.classes.get(usize::from(served.qos.class)).map_or("", String::as_str),
+            qos: served.qos,
             op: life.op,
             at: life.at,
             ending,
@@ -197,6 +204,17 @@ impl Ledger {
         };
         if self.failed.is_none() {
             self.failed = self.out.put(&record).err();
+        }
+    }
+
+    /// So many bytes were read for free.
+    pub fn add_free(&mut self, now: Time, bytes: u64) {
+        self.try_to(|out| out.add_free(now, bytes));
+    }
+
+    fn try_to(&mut self, write: impl FnOnce(&mut dyn Records) -> Result<(), BadInput>) {
+        if self.failed.is_none() {
+            self.failed = write(&mut *self.out).err();
         }
     }
 

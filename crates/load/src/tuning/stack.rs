@@ -1,9 +1,10 @@
 //! What people run a disk under today, and what may be set there: so that advice can be had for it, too, in its own words.
 
-use super::{Knob, KnobChoice};
+use super::{Knob, KnobChoice, SettingGoal, is_over_all, raise};
 use crate::experiment::{ArrayChoice, Experiment, Kind, RepairPlan};
-use block::{At, BLOCK_BYTES, BadInput, nearest};
+use block::{At, BLOCK_BYTES, BadInput, Mark, nearest};
 use config::Document;
+use disk::{DurationLimit, LimitPolicy};
 use sched::array::Level;
 use sched::policy;
 use std::fmt;
@@ -147,6 +148,42 @@ fn of_linux(experiment: &Experiment) -> Vec<Knob> {
         ],
     });
     knobs
+}
+
+/// What the drive is told of the commands of a class, where it heeds that: of one that has a bound, or goes before all others.
+///
+/// Linux marks commands of the ioprio class RT as of NCQ high priority (`drivers/ata/libata-core.c`), a class that its schedulers heed,
+/// too; and gives those with a hint of ioprio a duration limit (since 6.5), which changes no class. A drive has the one or the other.
+pub(super) fn mark_knob(experiment: &Experiment, goal: &SettingGoal) -> Option<Knob> {
+    let queue = experiment.drive.make_model().ok()?.queue()?;
+    let classes = experiment.classes();
+    let marked = (0..classes.len()).any(|class| experiment.scheduler.rules.class(class as u8).mark != Mark::Plain);
+    let bound = |class: &str| goal.bounds.iter().any(|bound| bound.of.class.as_deref() == Some(class));
+    let urgent = |class: &&&str| bound(class) || is_over_all(experiment, class);
+    let mut choices = vec![KnobChoice::default()];
+    for class in
+        classes.iter().filter(urgent).filter(|class| !class.contains(['.', '=']) && classes.len() > 1 && !marked)
+    {
+        if queue.high_priority {
+            let sets = [vec![format!("scheduler.class.{class}.high_priority=true")], raise(experiment, class)].concat();
+            let words = vec![
+                "echo 1 > /sys/block/DEV/device/ncq_prio_enable".into(),
+                format!("the drive serves {class} first: ionice -c 1 for its processes"),
+            ];
+            choices.push(KnobChoice { sets, words, ..KnobChoice::default() });
+        }
+        // A drive of an array that gives up commands would be taken for one that fails.
+        let is_fit = |limit: DurationLimit| experiment.array.is_none() || limit.policy == LimitPolicy::Late;
+        for number in (1..=DurationLimit::MOST as u8).filter(|number| queue.limit(*number).is_some_and(is_fit)) {
+            let words = vec![
+                "echo 1 > /sys/block/DEV/device/cdl_enable".into(),
+                format!("requests of {class} with the hint IOPRIO_HINT_DEV_DURATION_LIMIT_{number} in their ioprio"),
+            ];
+            let sets = vec![format!("scheduler.class.{class}.duration_limit={number}")];
+            choices.push(KnobChoice { sets, words, ..KnobChoice::default() });
+        }
+    }
+    (choices.len() > 1).then(|| Knob { name: "marks".into(), choices })
 }
 
 fn of_zfs() -> Vec<Knob> {

@@ -59,8 +59,8 @@ fn play(asked: Asked, more: &str, policies: &[&str]) -> Vec<Vec<Ends>> {
          kind = \"closed\"\ndepth = {depth}\nsize = \"4KiB\"\nread = {read}\n[run]\nrequests = {requests}\nreplications = {seeds}\n"
     );
     let all = Arc::new(Mutex::new(Vec::new()));
-    let opens = |case: usize, replication: u32| -> Result<Box<dyn Records>, BadInput> {
-        Ok(Box::new(EndRecorder { ends: Ends::default(), at: (case, replication), all: Arc::clone(&all) }))
+    let opens = |case: usize, replication: u32| -> Result<Option<Box<dyn Records>>, BadInput> {
+        Ok(Some(Box::new(EndRecorder { ends: Ends::default(), at: (case, replication), all: Arc::clone(&all) })))
     };
     sim::simulate_and_record(&cases(&text), &sim::Unwatched, &opens).unwrap_or_else(|error| panic!("{error}"));
     let mut all = all.lock().unwrap().clone();

@@ -41,6 +41,7 @@ mod requests;
 mod scans;
 mod schedules;
 mod script;
+mod series;
 mod shares;
 mod short_commands;
 mod sums;

@@ -75,7 +75,8 @@ type Recorded = (Results, BTreeMap<(usize, u32), (Vec<Kept>, Vec<u8>)>);
 
 fn record(cases: &[Case]) -> Result<Recorded, BadInput> {
     let book = Book::default();
-    let opens = |case, replication| Ok(Box::new(Keep(Arc::clone(&book), (case, replication))) as Box<dyn Records>);
+    let opens =
+        |case, replication| Ok(Some(Box::new(Keep(Arc::clone(&book), (case, replication))) as Box<dyn Records>));
     let results = sim::simulate_and_record(cases, &sim::Unwatched, &opens)?;
     let book = std::mem::take(&mut *book.lock().unwrap());
     Ok((results, book))

@@ -7,6 +7,7 @@ use std::str::FromStr;
 use crate::format::FormatEntry;
 use crate::formats::ALL;
 use crate::write::Writing;
+use block::{At, BadInput};
 
 /// A format that can be written.
 #[derive(Clone, Copy)]
@@ -33,6 +34,21 @@ impl WritableFormat {
     #[must_use]
     pub fn name(self) -> &'static str {
         self.entry.name
+    }
+
+    /// The one of this name; without one, that which the file's ending stands for.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn choose(path: &Path, name: Option<&str>) -> Result<WritableFormat, BadInput> {
+        if let Some(name) = name {
+            let bad =
+                |what| BadInput::new("--to", At::File, what, "or leave it out: the ending of OUT shows the format");
+            return name.parse().map_err(bad);
+        }
+        let mend = format!("end it in {}, or name the format with --to", endings());
+        let what = "its ending stands for no format";
+        WritableFormat::of(path).ok_or_else(|| BadInput::new(path.display().to_string(), At::File, what, mend))
     }
 
     /// The one a file's ending stands for.

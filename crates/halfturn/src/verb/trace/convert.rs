@@ -10,7 +10,7 @@ use clap::Args;
 use flow::recorded::LoadedRecording;
 use std::path::PathBuf;
 use trace::ftrace;
-use trace::write::{TraceWriter, WritableFormat, endings};
+use trace::write::{TraceWriter, WritableFormat};
 
 /// Write a trace in another format.
 ///
@@ -44,7 +44,7 @@ pub fn run(arguments: &Convert) -> Result<(), VerbFailure> {
     if reading.is_plain() && from.is_file() && ftrace::looks(from)? {
         return convert_recording(arguments);
     }
-    let target = target(arguments)?;
+    let target = WritableFormat::choose(out, arguments.to.as_deref())?;
     let output = OutputFile::new(out, &mut Inputs::of(trace::files(from)))?;
     let mut trace = reading.open(from)?;
     let unwritable = |error: std::io::Error| output.unwritable(&error);
@@ -81,16 +81,4 @@ fn convert_recording(arguments: &Convert) -> Result<(), VerbFailure> {
     let (events, lost) = written.map_err(|wrong| wrong.of(out))?;
     draft.keep().map_err(unwritable)?;
     print(&report::recording(out, events, lost, &tape))
-}
-
-/// The format to write.
-fn target(arguments: &Convert) -> Result<WritableFormat, VerbFailure> {
-    if let Some(word) = &arguments.to {
-        let bad = |what| BadInput::new("--to", At::File, what, "or leave it out: the ending of OUT shows the format");
-        return word.parse().map_err(|what| bad(what).into());
-    }
-    let out = arguments.out.display().to_string();
-    let mend = format!("end it in {}, or name the format with --to", endings());
-    WritableFormat::of(&arguments.out)
-        .ok_or_else(|| BadInput::new(out, At::File, "its ending stands for no format", mend).into())
 }
