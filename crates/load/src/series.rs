@@ -17,7 +17,7 @@ pub use keeper::{Every, RunSeries};
 
 use crate::requests::{COLUMNS, PARTS, write_csv_word};
 use block::{Span, Time};
-use cell::Cell;
+use cell::SeriesCell;
 use std::io::{self, Write};
 
 /// An interval of a run, of a class or of all.
@@ -29,12 +29,12 @@ pub struct SeriesRow<'a> {
     pub replication: u32,
     /// The service class; empty where all are counted together.
     pub class: &'a str,
-    /// After this.
+    /// The interval begins after this.
     pub from: Time,
-    /// Up to this.
+    /// It ends with this.
     pub to: Time,
     disks: u64,
-    cell: &'a Cell,
+    cell: &'a SeriesCell,
 }
 
 impl SeriesRow<'_> {
@@ -64,7 +64,7 @@ impl SeriesRow<'_> {
 /// What stands in a column of a row.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SeriesValue<'a> {
-    /// A word.
+    /// A word, such as a name.
     Word(&'a str),
     /// A number without fraction.
     Count(u64),

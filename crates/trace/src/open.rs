@@ -59,7 +59,7 @@ pub fn from_bytes(
 /// # Errors
 /// As those of [`open`]; and where the file has no such columns.
 pub fn open_mapped(path: &Path, columns: &ColumnMap) -> Result<TraceReader, BadInput> {
-    mapped(TraceFeed::new(TraceSource::open(path)?), columns)
+    open_table(TraceFeed::new(TraceSource::open(path)?), columns)
 }
 
 /// The same out of `bytes`, which messages call `name`.
@@ -73,10 +73,10 @@ pub fn from_mapped_bytes(
 ) -> Result<TraceReader, BadInput> {
     let source = TraceSource::unpack(name, bytes)
         .map_err(|error| BadInput::new(name, At::File, format!("cannot be read: {error}"), "check the file"))?;
-    mapped(TraceFeed::new(source), columns)
+    open_table(TraceFeed::new(source), columns)
 }
 
-fn mapped(mut feed: TraceFeed, columns: &ColumnMap) -> Result<TraceReader, BadInput> {
+fn open_table(mut feed: TraceFeed, columns: &ColumnMap) -> Result<TraceReader, BadInput> {
     if feed.peek(1)?.is_empty() {
         return Err(feed.bad_file("the file is empty", "name a file with a trace in it"));
     }

@@ -94,7 +94,7 @@ impl Recordings {
         Recordings { shown, ..self }
     }
 
-    /// Whether anything is.
+    /// Whether anything is to be recorded.
     pub fn is_any(&self) -> bool {
         self.records.is_some() || self.series.is_some() || self.shown.is_some()
     }

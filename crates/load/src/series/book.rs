@@ -7,21 +7,21 @@ use crate::requests::Records;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// Room for the series of a run.
-type Slot = Arc<Mutex<Option<RunSeries>>>;
+type SeriesSlot = Arc<Mutex<Option<RunSeries>>>;
 
 /// The series of some runs, in their order.
 #[derive(Debug)]
 pub struct SeriesBook {
     every: Every,
     /// By case, then by replication.
-    runs: Vec<Vec<Slot>>,
+    runs: Vec<Vec<SeriesSlot>>,
 }
 
 impl SeriesBook {
     /// Room for those of so many replications of each of these cases.
     #[must_use]
     pub fn of(cases: &[Case], replications: impl Fn(&Case) -> u32, every: Every) -> SeriesBook {
-        let runs = cases.iter().map(|case| (0..replications(case)).map(|_| Slot::default()).collect());
+        let runs = cases.iter().map(|case| (0..replications(case)).map(|_| SeriesSlot::default()).collect());
         SeriesBook { every, runs: runs.collect() }
     }
 

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 /// The counts of an interval, of a class or of all.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Cell {
+pub(super) struct SeriesCell {
     pub(super) requests: u64,
     pub(super) counted: u64,
     pub(super) lost: u64,
@@ -21,12 +21,12 @@ pub(super) struct Cell {
     /// Time in which a device had a command, ns.
     pub(super) busy: u64,
     pub(super) parts: [Span; PARTS],
-    pub(super) times: Times,
+    pub(super) times: ResponseTimes,
 }
 
-impl Cell {
+impl SeriesCell {
     /// Adds the interval that follows.
-    pub(super) fn join(&mut self, next: Cell) {
+    pub(super) fn join(&mut self, next: SeriesCell) {
         self.requests += next.requests;
         self.counted += next.counted;
         self.lost += next.lost;
@@ -42,14 +42,14 @@ impl Cell {
 
 /// Response times, by the classes of [`crate::Tally`]; of an interval there are few.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Times {
+pub(super) struct ResponseTimes {
     classes: BTreeMap<u32, u64>,
     count: u64,
     sum: u128,
     max: Span,
 }
 
-impl Times {
+impl ResponseTimes {
     pub(super) fn add(&mut self, time: Span) {
         *self.classes.entry(class_of(time.0) as u32).or_default() += 1;
         self.count += 1;
@@ -57,7 +57,7 @@ impl Times {
         self.max = self.max.max(time);
     }
 
-    fn join(&mut self, other: Times) {
+    fn join(&mut self, other: ResponseTimes) {
         other.classes.into_iter().for_each(|(class, count)| *self.classes.entry(class).or_default() += count);
         self.count += other.count;
         self.sum += other.sum;
@@ -88,11 +88,11 @@ mod tests {
     #[test]
     fn times_tell_of_themselves_and_joined_of_both() {
         let times = |of: std::ops::RangeInclusive<u64>| {
-            let mut times = Times::default();
+            let mut times = ResponseTimes::default();
             of.for_each(|ms| times.add(Span(ms * 1_000_000)));
             times
         };
-        assert_eq!((Times::default().mean(), Times::default().quantile(0.5)), (None, None));
+        assert_eq!((ResponseTimes::default().mean(), ResponseTimes::default().quantile(0.5)), (None, None));
         let mut all = times(1..=40);
         all.join(times(41..=100));
         let near = |share: f64, ms: f64| {

@@ -1,7 +1,7 @@
 //! The series of one run, while it goes on.
 
 use super::SeriesRow;
-use super::cell::Cell;
+use super::cell::SeriesCell;
 use crate::experiment::Case;
 use crate::requests::{CommandNote, DEVICE, Record, Records, label_case};
 use block::{At, BadInput, DiskId, Ending, Span, Time};
@@ -18,7 +18,7 @@ const MOST_ROWS: usize = 250_000;
 /// How long an interval is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Every {
-    /// So long.
+    /// As long as this.
     Span(Span),
     /// 1 ms, or as many times twice that as make at most 256 of a run.
     Fitted,
@@ -35,7 +35,7 @@ pub struct RunSeries {
     fitted: bool,
     end: Time,
     /// Of all together, then of each class: its intervals.
-    cells: Vec<Vec<Cell>>,
+    cells: Vec<Vec<SeriesCell>>,
 }
 
 impl RunSeries {
@@ -93,7 +93,7 @@ impl RunSeries {
             if interval >= MOST_ROWS / self.cells.len() {
                 return Err(self.refuse());
             }
-            self.cells.iter_mut().for_each(|cells| cells.resize_with(interval + 1, Cell::default));
+            self.cells.iter_mut().for_each(|cells| cells.resize_with(interval + 1, SeriesCell::default));
         }
         Ok(interval)
     }
@@ -163,7 +163,7 @@ impl RunSeries {
         row: usize,
         from: Time,
         to: Time,
-        counter: impl Fn(&mut Cell) -> &mut u64,
+        counter: impl Fn(&mut SeriesCell) -> &mut u64,
     ) -> Result<(), BadInput> {
         if from >= to {
             return Ok(());
@@ -186,7 +186,7 @@ impl RunSeries {
 
 /// A device that has so many commands of a row, since when.
 #[derive(Clone, Copy, Debug, Default)]
-struct Lane {
+struct DiskRow {
     flying: u32,
     since: Time,
 }
@@ -198,7 +198,7 @@ pub(super) struct SeriesKeeper {
     /// The class whose scan is read for free.
     scan: Option<usize>,
     /// By disk, and in it by row.
-    lanes: Vec<Vec<Lane>>,
+    lanes: Vec<Vec<DiskRow>>,
     to: Arc<Mutex<Option<RunSeries>>>,
     then: Option<Box<dyn Records>>,
 }
@@ -216,10 +216,10 @@ impl SeriesKeeper {
         SeriesKeeper { worths: worths.collect(), series, scan, lanes: Vec::new(), to, then }
     }
 
-    fn lane(&mut self, disk: DiskId, row: usize) -> &mut Lane {
+    fn lane(&mut self, disk: DiskId, row: usize) -> &mut DiskRow {
         let (disk, rows) = (usize::from(disk.0), self.series.cells.len());
         if disk >= self.lanes.len() {
-            self.lanes.resize_with(disk + 1, || vec![Lane::default(); rows]);
+            self.lanes.resize_with(disk + 1, || vec![DiskRow::default(); rows]);
         }
         &mut self.lanes[disk][row]
     }

@@ -55,7 +55,7 @@ fn what_came_and_never_had_room_counts_where_the_run_is_given_up() {
                 [[workload]]\nname = \"some\"\nkind = \"open\"\narrivals = \"constant\"\nrate = \"200/s\"\nsize = \"4KiB\"\n\
                 [run]\nduration = \"2s\"\n";
     let count = Arc::new(Mutex::new((0, 0)));
-    let opens = |_, _| Ok(Box::new(RecordCount(Arc::clone(&count))) as Box<dyn Records>);
+    let opens = |_, _| Ok(Some(Box::new(RecordCount(Arc::clone(&count))) as Box<dyn Records>));
     let runs = sim::simulate_and_record(&cases(text), &sim::Unwatched, &opens).expect("it runs");
     let class = &runs.runs[0].classes["some"];
     assert!((399..=401).contains(&class.requests), "{class:?}");

@@ -220,7 +220,7 @@ fn what_is_read_for_free_counts_for_the_class_of_the_scan() {
 #[test]
 fn too_many_intervals_are_refused_by_name() {
     let text = format!("{TWO}warmup = \"0s\"\nduration = \"4s\"\n");
-    let error = follow(&cases(&text), [Every::Span(Span(10_000))]).err().expect("400,000 intervals");
+    let error = follow(&cases(&text), [Every::Span(Span(10_000))]).expect_err("400,000 intervals");
     assert_eq!(error.file, "--series-every");
     assert!(error.what.contains("more than 250000 rows"), "{}", error.what);
 }
