@@ -42,13 +42,6 @@ pub(super) fn grow_order() -> ArrayOrder {
     ArrayOrder::Grow("another".into(), Former::Kept)
 }
 
-impl Rows<'_> {
-    /// Whether a row that has not moved has a block that has.
-    pub(super) fn is_moved(&self, row: u64, block: u64, border: u64) -> bool {
-        self.geometry.growth().is_some_and(|(_, moved)| row >= moved && block < border)
-    }
-}
-
 fn growing(seed: u64, requests: u32) -> Scene {
     let levels = [(Level::Parity, 3), (Level::DoubleParity, 4), (Level::Striped, 2), (Level::Parity, 4)];
     let (level, disks) = levels[seed as usize % 4];
