@@ -17,6 +17,9 @@ use crate::table;
 /// Lines looked at to recognise a text format.
 const LINES: usize = 16;
 
+/// The byte order mark that spreadsheets and editors put before a text in UTF-8. It is no part of the text.
+const MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// Opens a trace, compressed (gzip, zstd, bzip2, xz) or not, of the format given or of the one its content shows.
 ///
 /// Of blktrace, which writes a file a CPU, `X.blktrace.N` as well as the bare `X` stand for all `X.blktrace.*`.
@@ -80,6 +83,7 @@ fn open_table(mut feed: TraceFeed, columns: &ColumnMap) -> Result<TraceReader, B
     if feed.peek(1)?.is_empty() {
         return Err(feed.bad_file("the file is empty", "name a file with a trace in it"));
     }
+    skip_mark(&mut feed)?;
     let format = if parquet::looks(feed.peek(PEEK)?) { Format(&parquet::FORMAT) } else { Format(&csv::FORMAT) };
     let reader = match format.name() {
         "csv" => table::mapped_reader(feed, columns.clone()),
@@ -94,6 +98,7 @@ pub(crate) fn read(
     format: Option<Format>,
     cpus: impl FnOnce(TraceFeed) -> Result<Vec<TraceFeed>, BadInput>,
 ) -> Result<TraceReader, BadInput> {
+    skip_mark(&mut feed)?;
     let Some(format) = format.map_or_else(|| recognise(&mut feed), |format| Ok(Some(format)))? else {
         return Err(feed.bad_file(
             "this is no trace of a format known here",
@@ -121,6 +126,18 @@ fn all_cpus(path: &Path, files: &[PathBuf]) -> Result<Vec<TraceFeed>, BadInput> 
     }
     let name = path.display().to_string();
     Err(BadInput::new(name, At::File, "the files of all CPUs are empty", "name a file with a trace in it"))
+}
+
+/// Takes the byte order mark, where there is one before a text.
+fn skip_mark(feed: &mut TraceFeed) -> Result<(), BadInput> {
+    if !feed.peek(MARK.len())?.starts_with(MARK) {
+        return Ok(());
+    }
+    let start = feed.peek(PEEK)?;
+    if !formats().any(|format| format.begins(start)) {
+        feed.skip(MARK.len());
+    }
+    Ok(())
 }
 
 /// The format the beginning of a file shows.
@@ -157,6 +174,22 @@ mod tests {
         }
         for stranger in ["hello\nworld\n", "a,b,c\n1,2,3\n", "\0\0\0\0", "{}", "1 2 3 4\n"] {
             assert_eq!(format_of(stranger.as_bytes()), None, "{stranger:?}");
+        }
+    }
+
+    #[test]
+    fn a_byte_order_mark_before_a_text_is_no_part_of_it() {
+        let requests = |bytes: Vec<u8>, format: Option<Format>| {
+            from_bytes("a.trace", std::io::Cursor::new(bytes), format)?.collect::<Result<Vec<_>, _>>()
+        };
+        for (format, example) in examples() {
+            let named = requests(example.bytes.to_vec(), Some(format)).expect("an example");
+            let is_text = std::str::from_utf8(example.bytes).is_ok_and(|text| !text.contains('\0'));
+            if is_text {
+                let marked = [MARK, example.bytes].concat();
+                assert_eq!(requests(marked.clone(), None).expect("recognised"), named, "{format}");
+                assert_eq!(requests(marked, Some(format)).expect("read"), named, "{format}");
+            }
         }
     }
 

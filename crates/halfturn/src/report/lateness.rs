@@ -8,7 +8,7 @@ pub fn lateness(lateness: &Lateness) -> Option<String> {
     let (all, in_time) = lateness.rms_ms();
     (lateness.count() > 0).then(|| {
         format!(
-            "host late: {:.2} % of {} commands by more than 50 us and 1 %; p50 {:.1} us, p99 {:.1} us, at most {:.0} us; \
+            "host late: {:.2} % of {} commands by more than 50 us and 1 %; p50 {:.1} us, p99 {:.1} us, at most {:.1} us; \
              demerit against the model at most {all:.4} ms, {in_time:.4} ms without those",
             100.0 * lateness.late_share(),
             lateness.count(),

@@ -3,7 +3,7 @@
 use super::OutputFormat;
 use crate::failure::{VerbFailure, print};
 use crate::report;
-use block::{At, BLOCK_BYTES, BadInput, units};
+use block::{At, BLOCK_BYTES, BadInput, Span, units};
 use clap::Subcommand;
 use load::experiment::FaultKind;
 use serde_json::{Value, json};
@@ -130,12 +130,7 @@ pub fn run(verb: &VolumeArgs) -> Result<(), VerbFailure> {
             cgroup,
             certificate,
         } => {
-            let bad = |what| BadInput::new("--deadline", At::File, what, "give a time such as 50ms, or none");
-            let deadline = match deadline.as_deref() {
-                None => Value::Null,
-                Some("none") => json!(0),
-                Some(time) => json!(units::span(time).map_err(bad)?.0 as f64 / 1e6),
-            };
+            let deadline = deadline.as_deref().map(deadline_ms).transpose()?;
             let question = json!({
                 "verb": "set", "volume": volume, "class": class, "priority": priority, "deadline_ms": deadline,
                 "share": share, "floor": floor, "limit": limit, "user": user, "process": process, "cgroup": cgroup,
@@ -153,6 +148,18 @@ pub fn run(verb: &VolumeArgs) -> Result<(), VerbFailure> {
         VolumeArgs::Resume { volume, control } => {
             ask(control, &json!({ "verb": "resume", "volume": volume })).map(drop)
         }
+    }
+}
+
+/// The milliseconds of a deadline; 0 says that there is none.
+fn deadline_ms(told: &str) -> Result<f64, BadInput> {
+    let bad = |what| BadInput::new("--deadline", At::File, what, "give a time such as 50ms, or none");
+    match told {
+        "none" => Ok(0.0),
+        time => match units::span(time).map_err(bad)? {
+            Span(0) => Err(bad("every request that waits would be dropped".into())),
+            time => Ok(time.as_ms()),
+        },
     }
 }
 

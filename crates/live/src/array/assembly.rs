@@ -345,11 +345,17 @@ impl ArrayStatus {
         label.growth.map(|growth| growth.grown.rows as f64 / label.rows.max(1) as f64)
     }
 
+    /// What is wrong with a disk in this array. Where no disk has a superblock, none differs from the others by that.
+    fn complaint(&self, disk: usize, state: &MemberState) -> Option<String> {
+        let is_alike = self.name.is_none() && *state == MemberState::Unlabelled;
+        state.complaint(disk).filter(|_| !is_alike).map(|(what, _)| what)
+    }
+
     /// What is found, as JSON for programs.
     #[must_use]
     pub fn json(&self) -> Value {
         let disk = |(disk, state): (usize, &MemberState)| {
-            let why = state.complaint(disk).map(|(what, _)| what);
+            let why = self.complaint(disk, state);
             json!({ "disk": disk, "state": state.word(), "why": why })
         };
         let disks: Vec<Value> = self.disks.iter().enumerate().map(disk).collect();
@@ -377,7 +383,7 @@ impl ArrayStatus {
             text += &format!("{advice}\n");
         }
         for (disk, state) in self.disks.iter().enumerate() {
-            let why = state.complaint(disk).map(|(what, _)| format!(": {what}")).unwrap_or_default();
+            let why = self.complaint(disk, state).map(|what| format!(": {what}")).unwrap_or_default();
             text += &format!("disk {disk}  {}{why}\n", state.word());
         }
         text
@@ -441,6 +447,16 @@ mod tests {
             assert_eq!((states(&status)[1], admits(&status)), (state, admitted), "{}", status.text());
             assert_eq!([states(&status)[0], states(&status)[2]], ["sound"; 2], "{}", status.text());
         }
+    }
+
+    #[test]
+    fn of_disks_that_all_are_without_a_superblock_none_is_unlike_the_others() {
+        let told = |status: ArrayStatus| {
+            (status.text().contains("others have"), status.json().to_string().contains("others have"))
+        };
+        assert_eq!(told(judge_changed(|all| all[1] = Ok(None))), (true, true));
+        let none = judge_changed(|all| all.fill(Ok(None)));
+        assert_eq!((told(none.clone()), none.disks), ((false, false), vec![MemberState::Unlabelled; 3]));
     }
 
     /// A disk took the place of disk 1, of which all know, or which none but itself does yet.

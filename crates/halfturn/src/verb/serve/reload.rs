@@ -104,6 +104,7 @@ fn list_fixed(old: &Experiment, new: &Experiment) -> Vec<String> {
     let drive = old.device.as_ref().map_or("[drive]".into(), |name| format!("device '{name}'"));
     let tables = [
         (old.drive != new.drive, drive.as_str()),
+        (old.array != new.array, "[array]"),
         (old.scheduler != new.scheduler, "[scheduler]"),
         (old.serve != new.serve, "[serve]"),
         (old.faults != new.faults, "[[fault]]"),
@@ -117,6 +118,12 @@ fn list_fixed(old: &Experiment, new: &Experiment) -> Vec<String> {
             None => fixed.push(format!("volume '{}' is served still", volume.name)),
             Some(new) if place(new) != place(volume) => {
                 fixed.push(format!("volume '{}' lies, and is written, as before", volume.name));
+            }
+            Some(new) if new.clients != volume.clients => {
+                fixed.push(format!("volume '{}' is for the same `clients` as before", volume.name));
+            }
+            Some(new) if new.any_order != volume.any_order => {
+                fixed.push(format!("volume '{}' is read in the same `order` as before", volume.name));
             }
             Some(_) => {}
         }
@@ -132,6 +139,18 @@ mod tests {
 
     fn service(text: &str) -> Experiment {
         experiment::parse_service("a.toml", text, &[]).expect("a service file")
+    }
+
+    #[test]
+    fn an_array_is_not_made_otherwise_while_it_serves() {
+        const BEFORE: &str = "
+            disk = [{ path = \"a.img\" }, { path = \"b.img\" }]
+            scheduler = { policy = \"fcfs\" }
+            array = { level = \"1\" }
+            volume = [{ name = \"a\" }]";
+        let (before, after) = (service(BEFORE), service(&BEFORE.replace("\"1\"", "\"1\", degraded = true")));
+        assert_eq!(list_fixed(&before, &before), [""; 0]);
+        assert_eq!(list_fixed(&before, &after), ["[array] is not changed while it serves"]);
     }
 
     #[test]
@@ -153,6 +172,12 @@ mod tests {
             ]
         );
         assert_eq!(setting(&before.volumes[0], &after.volumes[0]), None);
+        let mut after = before.clone();
+        after.volumes[0].clients = vec!["somebody".into()];
+        after.volumes[1].any_order = true;
+        let told =
+            ["volume 'a' is for the same `clients` as before", "volume 'b' is read in the same `order` as before"];
+        assert_eq!(list_fixed(&before, &after), told);
         let changed = Volume { priority: 7, ..before.volumes[1].clone() };
         let told = setting(&before.volumes[1], &changed).expect("it differs");
         assert_eq!((told.class, told.priority, told.deadline), (None, Some(7), Some(None)));
