@@ -581,9 +581,7 @@ impl<S: RequestSource, K: Kernel> World for LiveWorld<S, K> {
             Action::HandOn(at, found) => {
                 let read = self.scan.as_ref().filter(|_| found != Found::Unreadable);
                 let bytes = (u64::from(at.blocks) * BLOCK_BYTES) as usize;
-                if let Some(ledger) = self.ledger.as_mut().filter(|_| found != Found::Unreadable) {
-                    ledger.add_free(now, at.bytes());
-                }
+                self.ledger.iter_mut().for_each(|ledger| ledger.hand_on(now, at, found));
                 let read = read.map(|held| Slice { buffer: Rc::clone(&held.buffer), from: 0, bytes });
                 self.source.on_found(now, at, found, read.as_ref());
             }

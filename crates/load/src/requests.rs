@@ -212,7 +212,7 @@ pub trait Records: Send {
     /// A device was given a command for a request of a class, or for none.
     fn begin_command(&mut self, _: Time, _: DiskId, _class: Option<u8>) {}
 
-    /// It came back.
+    /// A command that a device was given came back.
     ///
     /// # Errors
     /// When that cannot be written.

@@ -5,7 +5,7 @@ use crate::reel::Reel;
 use block::{Command, DiskId, Place, Request, RequestId, Tag, Time};
 use drive::Parts;
 use load::requests::{self, Ledger};
-use sched::{Action, Found};
+use sched::Action;
 
 /// Who looks on while the simulation runs.
 #[derive(Debug)]
@@ -42,9 +42,7 @@ impl Camera {
             (Camera::Ledger(ledger), Action::Begin(id)) => ledger.wait(now, id, sched::Wait::Slack),
             (Camera::Ledger(ledger), Action::Wait(id, wait)) => ledger.wait(now, id, wait),
             (Camera::Ledger(ledger), Action::Credit(id)) => ledger.credit(id),
-            (Camera::Ledger(ledger), Action::HandOn(at, found)) if found != Found::Unreadable => {
-                ledger.add_free(now, at.bytes());
-            }
+            (Camera::Ledger(ledger), Action::HandOn(at, found)) => ledger.hand_on(now, at, found),
             _ => {}
         }
     }

@@ -6,7 +6,7 @@
 use super::{CommandNote, DEVICE, PARTS, Record, Records};
 use crate::meter::Served;
 use block::{BadInput, DiskId, Ending, Extent, Op, Request, RequestId, Span, Tag, Time};
-use sched::Wait;
+use sched::{Found, Wait};
 
 /// A command that came back.
 #[derive(Clone, Copy, Debug)]
@@ -207,9 +207,11 @@ impl Ledger {
         }
     }
 
-    /// So many bytes were read for free.
-    pub fn add_free(&mut self, now: Time, bytes: u64) {
-        self.try_to(|out| out.add_free(now, bytes));
+    /// Blocks wanted in any order were handed on: those that could be read were read for free.
+    pub fn hand_on(&mut self, now: Time, at: Extent, found: Found) {
+        if found != Found::Unreadable {
+            self.try_to(|out| out.add_free(now, at.bytes()));
+        }
     }
 
     fn try_to(&mut self, write: impl FnOnce(&mut dyn Records) -> Result<(), BadInput>) {

@@ -198,7 +198,7 @@ pub(super) struct SeriesKeeper {
     /// The class whose scan is read for free.
     scan: Option<usize>,
     /// By disk, and in it by row.
-    lanes: Vec<Vec<DiskRow>>,
+    disk_rows: Vec<Vec<DiskRow>>,
     to: Arc<Mutex<Option<RunSeries>>>,
     then: Option<Box<dyn Records>>,
 }
@@ -213,20 +213,20 @@ impl SeriesKeeper {
         let worths = (0..series.classes.len()).map(|class| case.experiment.scheduler.rules.class(class as u8).worth);
         let scan =
             case.experiment.scan().and_then(|(_, of)| series.classes.iter().position(|class| *class == of.class));
-        SeriesKeeper { worths: worths.collect(), series, scan, lanes: Vec::new(), to, then }
+        SeriesKeeper { worths: worths.collect(), series, scan, disk_rows: Vec::new(), to, then }
     }
 
-    fn lane(&mut self, disk: DiskId, row: usize) -> &mut DiskRow {
+    fn disk_row(&mut self, disk: DiskId, row: usize) -> &mut DiskRow {
         let (disk, rows) = (usize::from(disk.0), self.series.cells.len());
-        if disk >= self.lanes.len() {
-            self.lanes.resize_with(disk + 1, || vec![DiskRow::default(); rows]);
+        if disk >= self.disk_rows.len() {
+            self.disk_rows.resize_with(disk + 1, || vec![DiskRow::default(); rows]);
         }
-        &mut self.lanes[disk][row]
+        &mut self.disk_rows[disk][row]
     }
 
     /// A device has no command of a row any more.
     fn rest(&mut self, disk: DiskId, row: usize, now: Time) -> Result<(), BadInput> {
-        let since = self.lane(disk, row).since;
+        let since = self.disk_row(disk, row).since;
         self.series.spread(row, since, now, |cell| &mut cell.busy)
     }
 
@@ -275,20 +275,20 @@ impl Records for SeriesKeeper {
     fn begin_command(&mut self, now: Time, disk: DiskId, class: Option<u8>) {
         self.series.end = self.series.end.max(now);
         for row in RunSeries::rows_of(class.map(usize::from)) {
-            let lane = self.lane(disk, row);
-            if lane.flying == 0 {
-                lane.since = now;
+            let its = self.disk_row(disk, row);
+            if its.flying == 0 {
+                its.since = now;
             }
-            lane.flying += 1;
+            its.flying += 1;
         }
         self.then.iter_mut().for_each(|then| then.begin_command(now, disk, class));
     }
 
     fn end_command(&mut self, now: Time, command: &CommandNote) -> Result<(), BadInput> {
         for row in RunSeries::rows_of(command.class.map(usize::from)) {
-            let lane = self.lane(command.disk, row);
-            lane.flying -= 1;
-            if lane.flying == 0 {
+            let its = self.disk_row(command.disk, row);
+            its.flying -= 1;
+            if its.flying == 0 {
                 self.rest(command.disk, row, now)?;
             }
             self.spread_parts(row, now, command)?;
@@ -309,9 +309,9 @@ impl Records for SeriesKeeper {
         if end > Time::ZERO {
             self.series.interval(end)?;
         }
-        for disk in 0..self.lanes.len() {
-            for row in 0..self.lanes[disk].len() {
-                if self.lanes[disk][row].flying > 0 {
+        for disk in 0..self.disk_rows.len() {
+            for row in 0..self.disk_rows[disk].len() {
+                if self.disk_rows[disk][row].flying > 0 {
                     self.rest(DiskId(disk as u16), row, end)?;
                 }
             }
@@ -319,5 +319,36 @@ impl Records for SeriesKeeper {
         self.series.settle();
         *self.to.lock().unwrap_or_else(PoisonError::into_inner) = Some(self.series.clone());
         self.then.as_mut().map_or(Ok(()), |then| then.close())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An interval is after its beginning and up to its end: what happens where two meet is of the earlier.
+    #[test]
+    fn what_ends_with_an_interval_is_of_that_interval() {
+        let mut series = RunSeries {
+            case: String::new(),
+            replication: 1,
+            classes: Vec::new(),
+            disks: 1,
+            every: Span(10),
+            fitted: false,
+            end: Time::ZERO,
+            cells: vec![Vec::new()],
+        };
+        for (at, interval) in [(0, 0), (1, 0), (10, 0), (11, 1), (20, 1)] {
+            assert_eq!(series.interval(Time(at)).expect("there is room"), interval, "{at}");
+        }
+        for (from, to) in [(0, 10), (10, 20), (5, 20)] {
+            series.pass(0, Time(from), Time(to)).expect("there is room");
+            series.spread(0, Time(from), Time(to), |cell| &mut cell.busy).expect("there is room");
+        }
+        series.settle();
+        let cells = series.cells[0].iter().map(|cell| (cell.outstanding, cell.busy));
+        assert_eq!(cells.collect::<Vec<_>>(), [(15, 15), (20, 20)]);
+        assert_eq!(series.rows().map(|row| (row.from.0, row.to.0)).collect::<Vec<_>>(), [(0, 10), (10, 20)]);
     }
 }
