@@ -20,6 +20,8 @@ const FIRST: usize = 14;
 const SAMPLED: usize = 24;
 /// The baseline of the first guess, ns, at most.
 const SHORT: u64 = 3_000_000_000;
+/// Two turns of the slowest platter, ns.
+const TWO_TURNS: u64 = 40_000_000;
 /// Completions that scatter more, in revolutions, are late.
 const SCATTER: f64 = ON_TIME;
 /// The grid of frequencies, and by how much a period may err for the next baseline, as a share of the revolutions over the
@@ -44,6 +46,11 @@ fn baseline(effort: Thoroughness) -> u64 {
     }
 }
 
+/// How often the first guess has a ring of so many sectors go round.
+fn count_rounds(sectors: usize) -> usize {
+    (FIRST * SAMPLED / sectors).clamp(4, FIRST)
+}
+
 /// The sectors that are read in turn, so that none is still in memory when its turn comes, and when they completed.
 struct SectorRing {
     sectors: Vec<u64>,
@@ -62,8 +69,15 @@ impl SectorRing {
     /// Every sector once, `keep` of them at most.
     fn turn<D: Device>(&mut self, bench: &mut ProbeBench<D>) -> Result<(), BadInput> {
         for (i, (sector, ends)) in self.sectors.iter().zip(&mut self.ends).enumerate() {
-            // The wait makes what answers at once fall anywhere; in a long ring, what is far apart by chance too.
-            let most = if i % 16 == 15 && self.sectors.len() > 256 { 125_000_000 } else { 1_500_000 };
+            // The wait makes what answers at once fall anywhere; in a long ring, what is far apart by chance too. A ring that goes
+            // round a few times only has some waits of a turn or two, or all sectors came back after an even number of turns as
+            // often as not, and the period would be twice what it is.
+            let few = count_rounds(self.sectors.len()) < FIRST && i < SAMPLED && i % 4 == 3;
+            let most = match self.sectors.len() {
+                257.. if i % 16 == 15 => 125_000_000,
+                _ if few => TWO_TURNS,
+                _ => 1_500_000,
+            };
             let pause = bench.draw.below(most);
             bench.idle(Span(pause));
             if let Some(reply) = bench.read_medium(*sector)? {
@@ -106,15 +120,15 @@ pub fn learn<D: Device>(bench: &mut ProbeBench<D>, effort: Thoroughness) -> Resu
     let mut ring = SectorRing::new(bench);
     let began = bench.now();
     let mut round = 60_000_000;
-    let turns = (FIRST * SAMPLED / ring.sectors.len()).clamp(4, FIRST);
-    for turn in 0..turns {
+    let rounds = count_rounds(ring.sectors.len());
+    for turn in 0..rounds {
         // Rounds of uneven length, or other periods than the true one fit nearly as well.
         let pause = bench.draw.below(round);
         bench.idle(Span(pause));
         let before = bench.now();
         ring.turn(bench)?;
         round = round.max(bench.now().since(before).0);
-        if turn >= turns / 2 && bench.now().since(began).0 > SHORT {
+        if turn >= rounds / 2 && bench.now().since(began).0 > SHORT {
             break;
         }
     }

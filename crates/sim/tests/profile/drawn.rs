@@ -177,7 +177,7 @@ impl Draft {
         let dice = &mut self.dice;
         let ms = |dice: &mut Dice, least, most| format!("\"{:.3}ms\"", dice.within(least, most));
         let (read, write, hit) = (ms(dice, 0.05, 0.6), ms(dice, 0.05, 0.6), ms(dice, 0.02, 0.2));
-        let segments = dice.one_of(&[0, 1, 8, 32, 256]);
+        let segments = dice.one_of(&[0, 1, 8, 32, 128, 256]);
         let segment = match segments {
             0 => String::new(),
             _ => format!("segment = \"{}\"\n", dice.one_of(&["64KiB", "256KiB", "1MiB"])),
