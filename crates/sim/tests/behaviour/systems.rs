@@ -33,12 +33,12 @@ fn close(found: f64, wanted: f64, what: &str, text: &str) {
     assert!((found - wanted).abs() <= wanted.abs() * 1e-9 + 1e-6, "{what}: {found}, not {wanted}\n{text}");
 }
 
-fn issued(system: &SystemCounts) -> f64 {
+fn count_issued(system: &SystemCounts) -> f64 {
     system.critical + system.limited + system.noncritical
 }
 
 /// Each processor's time and each process's is told apart, up to the end and no further.
-fn told_apart(run: &Run, cpus: f64, text: &str) {
+fn tell_apart(run: &Run, cpus: f64, text: &str) {
     let system = run.system.as_ref().expect("a system");
     let parts = [system.computing_ms, system.switching_ms, system.interrupts_ms, system.false_idle_ms, system.idle_ms];
     close(parts.iter().sum(), cpus * system.execution_ms, "time of the processors", text);
@@ -59,8 +59,8 @@ fn a_machine_is_accounted_up_to_the_end_and_each_of_its_requests_counts() {
         let text = machine(seed);
         let cpus = cases(&text)[0].experiment.system.cpus.expect("given");
         let run = results(&text).runs.remove(0);
-        told_apart(&run, f64::from(cpus), &text);
-        let issued = issued(run.system.as_ref().unwrap());
+        tell_apart(&run, f64::from(cpus), &text);
+        let issued = count_issued(run.system.as_ref().unwrap());
         match cases(&text)[0].experiment.run.requests {
             Some(most) => assert_eq!(run.requests as f64, issued.min(most as f64), "{text}"),
             None => assert_eq!(run.requests as f64, issued, "{text}"),
