@@ -96,7 +96,8 @@ impl SeekTable {
     pub fn mean_ms(&self) -> f64 {
         let cylinders = self.ns.len() as f64;
         let weighted = |d: usize| (cylinders - d as f64) * f64::from(self.ns[d]);
-        let sum: f64 = (1..self.ns.len()).map(weighted).sum();
+        // From none on, which takes no time: a sum of nothing would be -0.
+        let sum: f64 = (0..self.ns.len()).map(weighted).sum();
         2.0 * sum / (cylinders * cylinders) / 1e6
     }
 }
@@ -114,6 +115,7 @@ mod tests {
         assert!((curve.ms(10_000) - 9.0).abs() < 1e-9);
         // DISKS.md §1: uniform-pair mean 8.83 ms.
         assert!((SeekTable::new(&curve, 30_196).mean_ms() - 8.83).abs() < 0.01);
+        assert_eq!(format!("{:.2}", SeekTable::new(&curve, 1).mean_ms()), "0.00", "one cylinder");
     }
 
     #[test]

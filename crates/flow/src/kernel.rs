@@ -239,6 +239,7 @@ impl ProcessSystem {
         };
         *counted += 1;
         let limit = self.estimate_limit(asker, criticality, now);
+        let counts = self.meter.joins(self.classes.qos(criticality, limit).class, now);
         let slot = self.requests.insert(RequestState {
             at,
             purpose,
@@ -246,9 +247,11 @@ impl ProcessSystem {
             criticality,
             asker,
             arrived: now,
+            counts,
             limit: limit.filter(|_| criticality == Criticality::Limited),
             began: Time::NEVER,
             external: 0,
+            waits: false,
             ended: false,
             seen: false,
             awaited: 0,

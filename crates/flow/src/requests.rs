@@ -42,12 +42,16 @@ pub(crate) struct RequestState {
     /// The process that asked.
     pub(crate) asker: Pid,
     pub(crate) arrived: Time,
+    /// Whether it belongs to the sample that is measured.
+    pub(crate) counts: bool,
     /// By when somebody was likely to wait for it, of one that was limited.
     pub(crate) limit: Option<Time>,
     /// When its first command was issued, or never yet.
     pub(crate) began: Time,
     /// What its commands waited for the drive's own work, ns.
     pub(crate) external: u64,
+    /// Whether it waits until the core has room.
+    pub(crate) waits: bool,
     /// Whether it has ended.
     pub(crate) ended: bool,
     /// Whether the system has seen that: its interrupt is over.
@@ -83,6 +87,12 @@ impl RequestTable {
             self.slots[slot as usize] = None;
             self.free.push(slot);
         }
+    }
+
+    /// Requests that have not ended.
+    pub(crate) fn open(&self) -> impl Iterator<Item = (RequestId, &RequestState)> {
+        let asked = (0..).map(id).zip(&self.slots).filter_map(|(id, slot)| Some((id, slot.as_ref()?)));
+        asked.filter(|(_, asked)| !asked.ended)
     }
 
     /// Requests that have not been seen to end.

@@ -43,6 +43,8 @@ pub struct ProcessSystem {
     pub(crate) classes: Classes,
     /// What it has to say to the core.
     pub(crate) outbox: VecDeque<Input>,
+    /// The same that waits until the core has room: requests, and changes of them.
+    pub(crate) backlog: VecDeque<Input>,
     /// The next clock interrupt.
     tick: Time,
     pub(crate) now: Time,
@@ -55,6 +57,8 @@ pub struct ProcessSystem {
     moving: u32,
     daemons: u32,
     pub(crate) account: SystemAccount,
+    /// The account as it stood when the measured time was over.
+    closed: Option<SystemAccount>,
     pub(crate) meter: Meter,
     /// In which order the processors have processes, where that is given.
     pub(crate) order: Option<DispatchOrder>,
@@ -105,6 +109,7 @@ impl ProcessSystem {
             cache: BufferCache::new(plan.cache, plan.cache_piece, Draw::new(seed, u64::MAX)),
             classes,
             outbox: VecDeque::new(),
+            backlog: VecDeque::new(),
             tick: Time::ZERO + plan.clock,
             now: Time::ZERO,
             current: None,
@@ -113,6 +118,7 @@ impl ProcessSystem {
             moving: 0,
             daemons: 0,
             account: SystemAccount { cpus: plan.cpus.unwrap_or(1), ..SystemAccount::default() },
+            closed: None,
             meter,
             order: None,
             events: None,
@@ -150,17 +156,25 @@ impl ProcessSystem {
         self.requests.outstanding()
     }
 
+    /// The measured time is over: what requests that arrived in it are followed for has no part in the account.
+    pub fn close(&mut self, end: Time) {
+        self.charge(end);
+        let named = self.processes.iter().filter(|process| !process.program.name().is_empty());
+        let processes = named.map(|process| (process.program.name().to_owned(), process.times(end))).collect();
+        self.closed = Some(SystemAccount { processes, ..self.account.clone() });
+    }
+
     /// Ends the run at a time: what was measured, and what a reader must know.
     #[must_use]
     pub fn finish(mut self, end: Time) -> (Meter, SystemAccount, Vec<String>) {
-        self.charge(end);
+        if self.closed.is_none() {
+            self.close(end);
+        }
         if self.living > 0 && self.next_event().is_none() && self.requests.outstanding() == 0 {
             let what = "processes never ended: what they wait for is not there; the execution time is that of the run";
             self.notes.push(format!("{} {what}", self.living));
         }
-        let named = self.processes.iter().filter(|process| !process.program.name().is_empty());
-        self.account.processes = named.map(|process| (process.program.name().to_owned(), process.times(end))).collect();
-        (self.meter, self.account, self.notes)
+        (self.meter, self.closed.unwrap_or(self.account), self.notes)
     }
 
     pub(crate) fn note(&mut self, kind: ModelEventKind) {

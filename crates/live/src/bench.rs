@@ -128,7 +128,7 @@ fn ask(
     run(&mut *core, &mut world);
     let remains = world.finish().map_err(stopped)?;
     let (mut meter, more) = remains.source.finish()?;
-    remains.ledger.map_or(Ok(()), |ledger| ledger.close())?;
+    remains.ledger.map_or(Ok(()), |ledger| ledger.close(from + meter.time_measured()))?;
     if let Some(tally) = core.tally() {
         meter.set_service(tally);
     }

@@ -19,6 +19,22 @@ pub trait Load {
     /// Bad input, where requests are read from a file.
     fn fire(&mut self, now: Time, left: Span) -> Result<Option<Input>, BadInput>;
 
+    /// When a request is due next, as far as is known: where there is no room for it, it waits.
+    fn request_due(&self) -> Option<Time> {
+        self.due()
+    }
+
+    /// When something is due next that needs no room: what goes on by itself, or a change of a request.
+    fn due_crowded(&self) -> Option<Time> {
+        None
+    }
+
+    /// What is due then.
+    fn fire_crowded(&mut self, now: Time) -> Option<Input> {
+        let _ = now;
+        None
+    }
+
     /// The first command of a request was issued.
     fn begin_request(&mut self, now: Time, id: RequestId);
 

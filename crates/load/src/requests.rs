@@ -228,6 +228,9 @@ pub trait Records: Send {
         Ok(())
     }
 
+    /// The run went on until then, whether or not anything happened.
+    fn end_run(&mut self, _: Time) {}
+
     /// There are no more of this run.
     ///
     /// # Errors

@@ -14,7 +14,9 @@ use crate::plan::{LastFua, Rules};
 use crate::predict::Predictor;
 use crate::queue::{self, Queue};
 use crate::{Job, JobId, Jobs};
-use block::{Caps, Command, DiskId, Ending, Extent, FrameId, Mark, Op, Outcome, Place, RequestId, Tag, Time, Verb};
+use block::{
+    Caps, Command, DiskId, Ending, Extent, FrameId, Mark, Op, Outcome, Place, Qos, RequestId, Tag, Time, Verb,
+};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -45,6 +47,8 @@ pub(crate) struct Board<P: Predictor> {
     pub(crate) overlap: Overlap,
     /// Flushes have no place on the medium and go ahead of the queue.
     pub(crate) flushes: VecDeque<JobId>,
+    /// Jobs whose quality of service has changed while they had their turn: what it was when that began.
+    begun_as: Vec<(JobId, Qos)>,
     /// The command each tag stands for, and how many are in flight.
     flying: Vec<Option<(Errand, Command)>>,
     in_flight: u32,
@@ -84,6 +88,7 @@ impl<P: Predictor> Board<P> {
             jobs: Jobs::new(),
             overlap,
             flushes: VecDeque::new(),
+            begun_as: Vec::new(),
             flying: vec![None; usize::from(caps.depth)],
             in_flight: 0,
             admission: None,
@@ -207,6 +212,8 @@ impl<P: Predictor> Board<P> {
         let job = *job;
         if is_queued {
             self.enqueue(id, &job);
+        } else if job.qos != was.qos {
+            self.keep_turn(id, &was);
         }
     }
 
@@ -317,6 +324,51 @@ impl<P: Predictor> Board<P> {
         }
     }
 
+    /// The quality of service of a job changes. A turn that it has ends as what it began as: else its class would have something in
+    /// the device for ever.
+    fn keep_turn(&mut self, id: JobId, job: &Job<P::Spot>) {
+        let has_turn = job.state == JobState::Serving && (self.queue.turns.is_some() || self.queue.follows);
+        if has_turn && !self.begun_as.iter().any(|(of, _)| *of == id) {
+            self.begun_as.push((id, job.qos));
+        }
+    }
+
+    /// A job as it was when its turn began, which is over.
+    fn take_turn(&mut self, id: JobId, job: &Job<P::Spot>) -> Job<P::Spot> {
+        match self.begun_as.iter().position(|(of, _)| *of == id) {
+            Some(at) => Job { qos: self.begun_as.swap_remove(at).1, ..*job },
+            None => *job,
+        }
+    }
+
+    /// A job ends, and with it the turn that it may have.
+    #[inline(never)]
+    fn end_elsewhere(&mut self, id: JobId, job: &Job<P::Spot>) {
+        if job.op != Op::Flush {
+            let begun = self.take_turn(id, job);
+            if let Some(turns) = &mut self.queue.turns
+                && job.state == JobState::Serving
+            {
+                turns.end_turn(begun.qos.class);
+            }
+            if self.queue.follows {
+                self.queue.end(&self.rules, &begun);
+            }
+        }
+        self.discount_demand(job);
+    }
+
+    /// A job that had its turn waits again.
+    pub(crate) fn leave_turn(&mut self, id: JobId, job: &Job<P::Spot>) {
+        let begun = self.take_turn(id, job);
+        if let Some(turns) = &mut self.queue.turns {
+            turns.end_turn(begun.qos.class);
+        }
+        if self.queue.follows && begun.qos != job.qos {
+            self.queue.end(&self.rules, &begun);
+        }
+    }
+
     /// Ends a job, off the hot path.
     #[inline(never)]
     pub(crate) fn end(&mut self, id: JobId, ending: Ending, out: &mut Vec<Action>) {
@@ -332,19 +384,10 @@ impl<P: Predictor> Board<P> {
             self.jobs.free(id);
             return out.push(Action::Finish(request, ending));
         }
-        if let Some(turns) = &mut self.queue.turns
-            && job.state == JobState::Serving
-            && job.op != Op::Flush
-        {
-            turns.end_turn(job.qos.class);
-        }
-        if self.queue.follows && job.op != Op::Flush {
-            self.queue.end(&self.rules, job);
-        }
         self.overlap.remove(job);
-        if self.demands.is_some() {
+        if self.queue.follows || self.queue.turns.is_some() || self.demands.is_some() {
             let job = *job;
-            self.discount_demand(&job);
+            self.end_elsewhere(id, &job);
         }
         self.jobs.free(id);
         if held.is_some() {

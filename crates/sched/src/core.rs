@@ -498,9 +498,7 @@ impl<P: Predictor> Core<P> {
         let job = *job;
         board.await_deadline(id);
         board.enqueue(id, &job);
-        if let Some(turns) = &mut board.queue.turns {
-            turns.end_turn(job.qos.class);
-        }
+        board.leave_turn(id, &job);
         true
     }
 

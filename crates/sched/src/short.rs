@@ -359,9 +359,7 @@ impl ShortCommands {
         let job = *job;
         board.await_deadline(id);
         board.enqueue(id, &job);
-        if let Some(turns) = &mut board.queue.turns {
-            turns.end_turn(job.qos.class);
-        }
+        board.leave_turn(id, &job);
     }
 
     /// Nothing more fills the slack. Says whether a request waits again, which may be worth more by now.

@@ -12,6 +12,7 @@ mod events;
 mod fates;
 mod lane;
 mod late;
+mod measured;
 mod plain;
 mod progress;
 mod shown;
@@ -22,6 +23,7 @@ use ends::DriveEnds;
 use events::Events;
 use lane::{Issued, Lane};
 use late::LateHost;
+pub(crate) use measured::Measured;
 use progress::{RunProgress, TELL_EVERY};
 
 use crate::arms::Arms;
@@ -30,92 +32,13 @@ use crate::moves::Moves;
 use crate::probes::is_probe;
 use crate::tell::Tell;
 use block::errno::EIO;
-use block::{BadInput, Command, DiskId, Ending, Outcome, Place, Request, RequestId, Span, Tag, Time};
+use block::{BadInput, Command, DiskId, Ending, Outcome, Place, RequestId, Span, Tag, Time};
 use drive::{Account, Machine};
-use flow::{Picture, PictureScope};
-use load::{Load, Meter, Served};
+use flow::Picture;
 use sched::{Action, Health, Input, Scheduler, World};
 use std::cell::Cell;
 use std::collections::VecDeque;
 use std::rc::Rc;
-
-/// A load whose measurements the world writes.
-pub(crate) trait Measured: Load {
-    /// So many requests are to end before anything counts.
-    fn settles(&self) -> u64 {
-        0
-    }
-
-    /// Requests of the sample that came, and for which there was no room: they are outstanding from now on.
-    fn take_crowded(&mut self, _: Time) -> Result<Vec<Request>, BadInput> {
-        Ok(Vec::new())
-    }
-
-    /// Whatever of the sample is outstanding is followed no further; what that was.
-    fn give_up(&mut self, _: Time) -> Vec<(RequestId, Served)> {
-        Vec::new()
-    }
-
-    /// Ends the run at a time: what was measured, what a reader must know, and what a system of processes came to.
-    fn finish(self, end: Time) -> (Meter, Vec<String>, Option<flow::SystemAccount>);
-
-    /// The same, where what goes on in it is to be kept.
-    #[must_use]
-    fn with_pictures(self, _: PictureScope) -> Self
-    where
-        Self: Sized,
-    {
-        self
-    }
-
-    /// Until when that is kept, as far as it is known.
-    fn pictured_until(&self) -> Option<Time> {
-        None
-    }
-
-    /// What was kept until now.
-    fn take_picture(&mut self, _: Time) -> Option<Picture> {
-        None
-    }
-}
-
-impl Measured for load::Mix {
-    fn settles(&self) -> u64 {
-        load::Mix::settles(self)
-    }
-
-    fn take_crowded(&mut self, now: Time) -> Result<Vec<Request>, BadInput> {
-        load::Mix::take_crowded(self, now)
-    }
-
-    fn give_up(&mut self, now: Time) -> Vec<(RequestId, Served)> {
-        load::Mix::give_up(self, now)
-    }
-
-    fn finish(self, _: Time) -> (Meter, Vec<String>, Option<flow::SystemAccount>) {
-        let (meter, notes) = load::Mix::finish(self);
-        (meter, notes, None)
-    }
-}
-
-impl Measured for flow::ProcessSystem {
-    fn finish(self, end: Time) -> (Meter, Vec<String>, Option<flow::SystemAccount>) {
-        let (meter, account, notes) = flow::ProcessSystem::finish(self, end);
-        (meter, notes, Some(account))
-    }
-
-    fn with_pictures(self, scope: PictureScope) -> flow::ProcessSystem {
-        flow::ProcessSystem::keep_picture(self, scope)
-    }
-
-    fn pictured_until(&self) -> Option<Time> {
-        flow::ProcessSystem::pictured_until(self)
-    }
-
-    fn take_picture(&mut self, now: Time) -> Option<Picture> {
-        flow::ProcessSystem::take_picture(self, now)
-    }
-}
 
 /// When a run ends, if not by itself.
 #[derive(Clone, Copy, Debug, Default)]
@@ -322,6 +245,7 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
         let probes = self.lanes.iter().map(|lane| lane.probes.count).sum();
         self.measures = Some(Measures { accounts, probes, end });
         self.load.meter_mut().close(end);
+        self.load.close(end);
         let most = self.outstanding.saturating_add(OVERLOAD.max(self.outstanding / 8));
         self.until = end + FOLLOW.max(end.since(Time::ZERO));
         self.stage = Stage::Following(most);
@@ -472,9 +396,12 @@ impl<'a, M: Machine, L: Measured> Drives<'a, M, L> {
 
     /// What the load has to say, if that concerns the core.
     #[inline(always)]
-    fn ask_load(&mut self, now: Time) -> Option<Input> {
-        let left = self.ends.mean_left(self.now);
-        match self.load.fire(now, left) {
+    fn ask_load(&mut self, now: Time, room: u32) -> Option<Input> {
+        let said = match room {
+            0 => Ok(self.load.fire_crowded(now)),
+            _ => self.load.fire(now, self.ends.mean_left(self.now)),
+        };
+        match said {
             Ok(Some(Input::Submit(request))) => {
                 self.outstanding += 1;
                 self.wrote |= request.op.writes();
@@ -553,7 +480,7 @@ impl<M: Machine, L: Measured> World for Drives<'_, M, L> {
             if due > next {
                 return Some((next, Input::Wake));
             }
-            match self.ask_load(next) {
+            match self.ask_load(next, room) {
                 Some(input) => return Some((next, input)),
                 None if self.failed.is_some() => return None,
                 None => {}

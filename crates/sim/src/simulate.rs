@@ -94,7 +94,7 @@ pub fn simulate_each(cases: &[Case], watch: &dyn Watch, opens: Option<Opens>, ta
         watch.replication();
         let mut replication = result?;
         if let Some(Camera::Ledger(ledger)) = replication.camera.take() {
-            ledger.close()?;
+            ledger.close(replication.end)?;
         }
         let mut all = ended[*i].lock().unwrap_or_else(PoisonError::into_inner);
         all.push((*number, replication));

@@ -134,7 +134,22 @@ impl Experiment {
             (!self.faults.is_empty()).then_some("nothing goes wrong here: only `halfturn serve` heeds [[fault]]");
         let clients = (!self.clients.is_empty())
             .then_some("all are served as their class is: only `halfturn serve` knows who asks, and heeds [[client]]");
-        faults.into_iter().chain(clients).map(str::to_owned).collect()
+        faults.into_iter().chain(clients).map(str::to_owned).chain(self.note_of_priorities()).collect()
+    }
+
+    /// That workloads have different priorities, and nothing goes by that.
+    fn note_of_priorities(&self) -> Option<String> {
+        let differ = self.workloads.windows(2).any(|two| two[0].priority != two[1].priority);
+        let rules = &self.scheduler.rules;
+        let by_rank = matches!(rules.preemption, Preemption::Always | Preemption::Priority);
+        let mut orders = rules.classes.iter().filter_map(|class| class.order).chain([self.scheduler.policy]);
+        if !differ || by_rank || orders.any(|order| order.heeds_priority()) {
+            return None;
+        }
+        let (rule, policy) = (rules.preemption.manual().name, self.scheduler.policy.manual().name);
+        Some(format!(
+            "nothing goes by `priority`, neither preemption = \"{rule}\" nor policy = \"{policy}\"; preemption = \"priority\" does"
+        ))
     }
 
     /// Whether what is asked is asked by processes.

@@ -176,8 +176,25 @@ pub(super) fn read(root: &Section, workloads: &[Workload]) -> Result<SystemPlan,
             return Err(section.error(key.name(), what, "give a longer time"));
         }
     }
+    refuse_endless_clock(&section, &plan)?;
     section.close()?;
     Ok(plan)
+}
+
+/// Every processor handles every interrupt of the clock: processes have what is left of its time, and must have some.
+fn refuse_endless_clock(section: &Section, plan: &SystemPlan) -> Result<(), BadInput> {
+    let handling = plan.clock_interrupt.0 as f64 / plan.speed;
+    if handling < plan.clock.0 as f64 {
+        return Ok(());
+    }
+    let given = [CLOCK_INTERRUPT.name(), CLOCK.name(), SPEED.name()].into_iter().find(|key| section.has(key));
+    let what = format!(
+        "a clock interrupt costs {} ms on these processors, and one comes every {} ms: processes would have no time",
+        handling / 1e6,
+        plan.clock.as_ms()
+    );
+    let mend = format!("give a longer `{}` or a shorter `{}`", CLOCK.name(), CLOCK_INTERRUPT.name());
+    Err(section.error(given.unwrap_or(PRESET.name()), what, mend))
 }
 
 /// Pages of the buffer cache, where the file says.

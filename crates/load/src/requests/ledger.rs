@@ -230,7 +230,8 @@ impl Ledger {
     ///
     /// # Errors
     /// When a record could not be written.
-    pub fn close(mut self) -> Result<(), BadInput> {
+    pub fn close(mut self, end: Time) -> Result<(), BadInput> {
+        self.out.end_run(end);
         self.failed.take().map_or_else(|| self.out.close(), Err)
     }
 }
@@ -272,7 +273,7 @@ mod tests {
         let (arrived, began, ended) = (Time(10), Time::NEVER, Time(end));
         let served = Served { at, arrived, began, ended, external: Span::ZERO, counts: true, qos: Qos::default() };
         ledger.end(ID, &served, Some(Ending::Finished));
-        ledger.close().unwrap();
+        ledger.close(Time(end)).unwrap();
         let kept = kept.lock().unwrap();
         kept[0].clone()
     }

@@ -304,6 +304,11 @@ impl Records for SeriesKeeper {
         self.then.as_mut().map_or(Ok(()), |then| then.add_free(now, bytes))
     }
 
+    fn end_run(&mut self, now: Time) {
+        self.series.end = self.series.end.max(now);
+        self.then.iter_mut().for_each(|then| then.end_run(now));
+    }
+
     fn close(&mut self) -> Result<(), BadInput> {
         let end = self.series.end;
         if end > Time::ZERO {

@@ -79,6 +79,7 @@ impl Kind for Settings {
         example: "policy = \"bfq\"\nslice_idle = \"0ms\"",
         needs: Needs::Nothing,
     };
+    const HEEDS_PRIORITY: bool = true;
 
     const SHARES_OUT: bool = true;
 

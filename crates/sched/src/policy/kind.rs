@@ -14,6 +14,8 @@ pub trait Kind: Copy + Debug + PartialEq + Sized {
     const MANUAL: Manual;
     /// Whether it shares out the device among classes by itself.
     const SHARES_OUT: bool = false;
+    /// Whether the priority of requests has a say in its order, whoever interrupts.
+    const HEEDS_PRIORITY: bool = false;
 
     /// Reads its keys from `[scheduler]`.
     ///

@@ -56,6 +56,15 @@ macro_rules! policies {
                 }
             }
 
+            /// Whether the priority of requests has a say in its order, whoever interrupts.
+            #[must_use]
+            pub fn heeds_priority(&self) -> bool {
+                match self {
+                    $(Chosen::$file(_) => $file::Settings::HEEDS_PRIORITY,)*
+                    Chosen::Outside(_) => true,
+                }
+            }
+
             /// The policy itself, which holds no requests yet.
             #[must_use]
             pub fn make<P: Predictor + 'static>(&self, beside: &Beside) -> Box<dyn Policy<P>> {

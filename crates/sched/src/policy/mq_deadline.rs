@@ -49,6 +49,7 @@ impl Kind for Settings {
         example: "policy = \"mq-deadline\"\nread_expire = \"100ms\"",
         needs: Needs::Nothing,
     };
+    const HEEDS_PRIORITY: bool = true;
 
     fn read(scheduler: &Section) -> Result<Settings, BadInput> {
         Ok(Settings {

@@ -20,6 +20,7 @@ impl Kind for Settings {
         example: "policy = \"priority-1\"\ntimeout = \"500ms\"",
         needs: Needs::Any,
     };
+    const HEEDS_PRIORITY: bool = true;
 
     fn read(scheduler: &Section) -> Result<Settings, BadInput> {
         Ok(Settings { timeout: scheduler.value(&TIMEOUT)? })

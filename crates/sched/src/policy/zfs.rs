@@ -78,6 +78,7 @@ impl Kind for Settings {
         example: "policy = \"zfs\"\nscrub_max_active = 2",
         needs: Needs::Nothing,
     };
+    const HEEDS_PRIORITY: bool = true;
 
     fn read(scheduler: &Section) -> Result<Settings, BadInput> {
         let least = [SYNC_READ_MIN, SYNC_WRITE_MIN, ASYNC_READ_MIN, ASYNC_WRITE_MIN, SCRUB_MIN];

@@ -21,11 +21,16 @@ impl<M: Machine, L: Measured> Drives<'_, M, L> {
         let due = self.load.due();
         // When no request will come, nobody learns any more.
         let wake = wake.filter(|_| due.is_some() || self.outstanding > 0 || self.load.scans());
+        let due = if room > 0 { due } else { self.due_crowded(done) };
         let due = due.unwrap_or(Time::NEVER).max(self.now);
-        self.crowded |= room == 0 && due <= done;
-        let due = if room > 0 { due } else { Time::NEVER };
         let wake = wake.unwrap_or(Time::NEVER).max(self.now);
         let fate = self.fates.front().map_or(Time::NEVER, |(at, ..)| (*at).max(self.now));
         Events { done, due, fate, next: done.min(due).min(wake).min(fate) }
+    }
+
+    /// What is due where there is no room, and whether a request waits for some.
+    pub(super) fn due_crowded(&mut self, done: Time) -> Option<Time> {
+        self.crowded |= self.load.request_due().is_some_and(|due| due <= done);
+        self.load.due_crowded()
     }
 }

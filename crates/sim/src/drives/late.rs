@@ -70,7 +70,7 @@ impl<M: Machine, L: Measured> Drives<'_, M, L> {
             if due > self.now {
                 return Some((self.now, Input::Wake));
             }
-            match self.ask_load(self.now) {
+            match self.ask_load(self.now, room) {
                 Some(input) => return Some((self.now, input)),
                 None if self.failed.is_some() => return None,
                 None => {}

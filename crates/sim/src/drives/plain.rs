@@ -42,10 +42,10 @@ impl<M: Machine, L: Measured> Drives<'_, M, L> {
         }
         let one = core.has_one_disk();
         let done = self.ends.of(if one { 0 } else { self.ends.first() });
-        let due = self.load.due().unwrap_or(Time::NEVER).max(self.now);
         let has_room = core.room() > 0;
-        self.crowded |= !has_room && due <= done;
-        if done <= due || !has_room {
+        let due = if has_room { self.load.due() } else { self.due_crowded(done) };
+        let due = due.unwrap_or(Time::NEVER).max(self.now);
+        if done <= due {
             if done > self.until || done == Time::NEVER {
                 return false;
             }
@@ -61,7 +61,11 @@ impl<M: Machine, L: Measured> Drives<'_, M, L> {
         }
         self.now = due;
         self.begin_measuring(due, None);
-        match self.load.fire(due, self.ends.mean_left(self.now)) {
+        let said = match has_room {
+            true => self.load.fire(due, self.ends.mean_left(self.now)),
+            false => Ok(self.load.fire_crowded(due)),
+        };
+        match said {
             Ok(Some(Input::Submit(request))) => {
                 self.outstanding += 1;
                 self.wrote |= request.op.writes();

@@ -20,7 +20,7 @@ impl<M: Machine, L: Measured> Drives<'_, M, L> {
     /// A command is about to be issued.
     #[cold]
     pub(super) fn show_issue(&mut self, now: Time, disk: usize, tag: Tag, command: Command) {
-        if let Some(moves) = self.moves.as_mut().filter(|_| disk == 0) {
+        if let Some(moves) = self.moves.as_mut().filter(|_| disk == 0 && self.measures.is_none()) {
             moves.begin_command(tag, command);
         }
         if let Some(arms) = &mut self.arms {
@@ -35,7 +35,7 @@ impl<M: Machine, L: Measured> Drives<'_, M, L> {
     /// A command that was issued then has come back.
     #[cold]
     pub(super) fn show_done(&mut self, now: Time, disk: usize, tag: Tag, issued: Time, parts: Parts) {
-        if let Some(moves) = self.moves.as_mut().filter(|_| disk == 0) {
+        if let Some(moves) = self.moves.as_mut().filter(|_| disk == 0 && self.measures.is_none()) {
             moves.end_command(tag, parts);
         }
         if let Some(camera) = &mut self.camera {

@@ -4,7 +4,7 @@ use super::*;
 use crate::made::Made;
 use crate::tell::UNTOLD;
 use block::{Extent, Lbn, Op, Qos, Request, Verb};
-use load::Meter;
+use load::{Load, Meter, Served};
 
 /// Requests at given times, of so many blocks.
 struct Given {

@@ -45,6 +45,7 @@ mod series;
 mod shares;
 mod short_commands;
 mod sums;
+mod systems;
 mod told;
 mod worth;
 mod writes;

@@ -224,3 +224,18 @@ fn too_many_intervals_are_refused_by_name() {
     assert_eq!(error.file, "--series-every");
     assert!(error.what.contains("more than 250000 rows"), "{}", error.what);
 }
+
+#[test]
+fn the_series_goes_on_to_the_end_of_the_run_where_nothing_comes() {
+    for rate in ["0.001/s", "0.5/s"] {
+        let text = format!(
+            "drive = {{ model = \"atlas10k\" }}\nscheduler = {{ policy = \"fcfs\" }}\n[[workload]]\nname = \"a\"\nkind = \"open\"\n\
+             rate = \"{rate}\"\nsize = \"4KiB\"\n[run]\nseed = 3\nduration = \"10s\"\n"
+        );
+        let ([series], _, results) = follow(&cases(&text), [Every::Span(Span(1_000_000_000))]).unwrap();
+        let all: Vec<_> = series.rows().filter(|row| row.class.is_empty()).collect();
+        assert_eq!(all.last().map(|row| row.to), Some(Time(10_000_000_000)), "{text}");
+        let busy = all.iter().map(|row| value(row, "busy")).sum::<f64>() / all.len() as f64;
+        close(busy, results.runs[0].disks[0].busy, "busy", &text);
+    }
+}

@@ -63,3 +63,37 @@ fn the_error_of_the_arm_is_how_much_its_seeks_vary() {
     assert!((shaky.mean - 0.1).abs() < 0.03 && (shaky.p50 - 0.215).abs() < 0.02, "{shaky:?}");
     assert!((shaky.p99 - 2.25).abs() < 0.1, "{shaky:?}");
 }
+
+#[test]
+fn priorities_that_nothing_goes_by_are_told() {
+    let notes = |policy: &str, rest: &str, priority: u8| {
+        let load = |name: &str, priority: u8| {
+            format!(
+                "[[workload]]\nname = \"{name}\"\nkind = \"closed\"\ndepth = 2\nsize = \"4KiB\"\npriority = {priority}\n"
+            )
+        };
+        let text = format!(
+            "[drive]\nmodel = \"atlas10k\"\nqueue = 1\n[scheduler]\npolicy = \"{policy}\"\n{rest}\n{}{}[run]\nduration = \"3s\"\n",
+            load("a", 2),
+            load("b", priority)
+        );
+        let run = results(&text).runs.remove(0);
+        let told = run.notes.iter().any(|note| note.starts_with("nothing goes by `priority`"));
+        (told, run.classes["a"].requests > 2 * run.classes["b"].requests)
+    };
+    assert_eq!(notes("satf", "", 0), (true, false));
+    assert_eq!(notes("satf", "", 2), (false, false), "all have the same");
+    assert!(notes("satf", "preemption = \"conservative\"\nio = \"semi-preemptible\"", 0).0, "that goes by value");
+    assert!(!notes("zfs", "", 0).0, "of which each kind has its least, at least");
+    for (policy, rest) in [
+        ("satf", "preemption = \"priority\""),
+        ("satf", "preemption = \"always\""),
+        ("mq-deadline", ""),
+        ("bfq", ""),
+        ("priority-1", ""),
+        ("priority-2", ""),
+        ("3q", ""),
+    ] {
+        assert_eq!(notes(policy, rest, 0), (false, true), "{policy} {rest}");
+    }
+}
