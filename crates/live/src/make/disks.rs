@@ -354,7 +354,7 @@ mod tests {
         for left in [4 << 20, 100 << 10] {
             size(OpenOptions::new().write(true).open(path(2)).expect("a file"), left);
             let told = devices(&all, Use::Writes, 0).err().expect("it is refused").to_string();
-            assert!(told.contains("disk 2 cannot be had: it has") && told.contains("is 8 MiB"), "{told}");
+            assert!(told.contains("disk 2 cannot be had: it has") && told.contains("is 8136 KiB"), "{told}");
             let (status, _) = array_status(&all).expect("a status");
             let words: Vec<&str> = status.disks.iter().map(array::MemberState::word).collect();
             assert_eq!(words, ["sound", "sound", "absent"]);
@@ -364,6 +364,7 @@ mod tests {
         assert!(told.contains("no disk can be had: it has 4 MiB"), "{told}");
         (0..2).for_each(|disk| size(OpenOptions::new().write(true).open(path(disk)).expect("a file"), 8 << 20));
         drop(devices(&degraded, Use::Writes, 0).expect("the others hold all of it"));
+        size(OpenOptions::new().write(true).open(path(2)).expect("a file"), 4 << 20);
         create_array(&all, Existing::Overwritten).expect("a smaller array");
         drop(devices(&all, Use::Writes, 0).expect("it is served"));
         std::fs::remove_dir_all(&folder).expect("its folder");
