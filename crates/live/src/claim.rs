@@ -40,7 +40,7 @@ pub(crate) struct Claimed {
 /// # Errors
 /// When it cannot be, or is in use.
 pub(crate) fn open(path: &Path, how: Use, more: OFlags) -> io::Result<Claimed> {
-    let is_device = path.metadata().is_ok_and(|about| about.file_type().is_block_device());
+    let is_device = is_block_device(path)?;
     if how == Use::Writes && is_device && says(path, "ro") == "1" {
         return Err(io::Error::new(ErrorKind::ReadOnlyFilesystem, "the device is read-only"));
     }
@@ -61,6 +61,18 @@ pub(crate) fn open(path: &Path, how: Use, more: OFlags) -> io::Result<Claimed> {
         Err(Errno::AGAIN | Errno::ACCESS) => Err(busy(path)),
         locked => Ok(Claimed { file, locked: locked.is_ok() }),
     }
+}
+
+/// Whether a path is of a block device; else it is of a file, or of nothing yet. Others have no blocks: a folder would be taken for a
+/// file of 8 EiB, and whoever opens a pipe waits for somebody at its other end.
+fn is_block_device(path: &Path) -> io::Result<bool> {
+    let Ok(about) = path.metadata() else { return Ok(false) };
+    let kind = about.file_type();
+    if kind.is_block_device() || kind.is_file() {
+        return Ok(kind.is_block_device());
+    }
+    let what = if kind.is_dir() { "it is a folder" } else { "it is neither a file nor a block device" };
+    Err(io::Error::new(ErrorKind::InvalidInput, what))
 }
 
 /// Tries until it is not this that goes wrong, or for long enough.
@@ -153,5 +165,15 @@ mod tests {
         drop(readers);
         assert!(of(Use::Writes).is_ok());
         std::fs::remove_file(&path).expect("its file");
+    }
+
+    #[test]
+    fn what_has_no_blocks_is_opened_by_nobody() {
+        for (path, why) in [(".", "a folder"), ("/dev/zero", "neither")] {
+            for how in [Use::Reads, Use::Times, Use::Writes] {
+                let told = open(Path::new(path), how, OFlags::empty()).err().map(|error| error.to_string());
+                assert!(told.is_some_and(|told| told.contains(why)), "{path}, {how:?}");
+            }
+        }
     }
 }

@@ -59,13 +59,14 @@ impl Listener {
         Ok(Listener { socket: listener.into(), tcp: true })
     }
 
-    /// Lets one in, whose socket waits for nothing.
-    fn accept(&self) -> rustix::io::Result<OwnedFd> {
-        let socket = rustix::net::accept_with(&self.socket, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK)?;
+    /// Lets one in, whose socket waits for nothing; by TCP, from where.
+    fn accept(&self) -> rustix::io::Result<(OwnedFd, Option<SocketAddr>)> {
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let (socket, from) = rustix::net::acceptfrom_with(&self.socket, flags)?;
         if self.tcp {
             rustix::net::sockopt::set_tcp_nodelay(&socket, true)?;
         }
-        Ok(socket)
+        Ok((socket, from.and_then(|from| from.try_into().ok())))
     }
 }
 
@@ -190,8 +191,9 @@ impl Door {
     }
 
     fn let_in(&mut self, listener: usize) {
-        let Ok(socket) = self.listeners[listener].accept() else { return };
-        self.guests.extend(Guest::greet(socket, &self.guard, Instant::now() + self.patience));
+        let Ok((socket, from)) = self.listeners[listener].accept() else { return };
+        let guest = Guest::greet(socket, &self.guard, Instant::now() + self.patience);
+        self.guests.extend(guest.map(|guest| guest.coming_from(from)));
     }
 
     /// Hears a guest out.
@@ -206,12 +208,12 @@ impl Door {
         };
         match became {
             Became::Waits => {}
-            Became::Refused(why) => self.refusals.tell(&guest.socket, &why),
+            Became::Refused(why) => self.refusals.tell(guest, &why),
             Became::Gone(why) => {
                 let guest = self.guests.swap_remove(number);
                 let known = || guest.handshake.refusal().filter(|_| !guest.is_refused()).map(Into::into);
                 let why = why.or_else(known);
-                why.into_iter().for_each(|why| self.refusals.tell(&guest.socket, &why));
+                why.into_iter().for_each(|why| self.refusals.tell(&guest, &why));
             }
             Became::Client(session, early) => {
                 let guest = self.guests.swap_remove(number);
@@ -242,7 +244,7 @@ struct Refusals {
 }
 
 impl Refusals {
-    fn tell(&mut self, socket: &OwnedFd, why: &str) {
+    fn tell(&mut self, guest: &Guest, why: &str) {
         if self.since.is_none_or(|since| since.elapsed() >= A_WHILE) {
             if self.untold > 0 {
                 eprintln!("{} more clients were refused", self.untold);
@@ -251,19 +253,19 @@ impl Refusals {
         }
         if self.told < MOST_TOLD {
             self.told += 1;
-            eprintln!("a client {} was refused: {why}", whence(socket));
+            eprintln!("a client {} was refused: {why}", whence(guest));
         } else {
             self.untold += 1;
         }
     }
 }
 
-/// Where a client is, for people.
-fn whence(socket: &OwnedFd) -> String {
-    if let Ok(Some(Ok(address))) = rustix::net::getpeername(socket).map(|name| name.map(SocketAddr::try_from)) {
+/// Where a client is, or was, for people.
+fn whence(guest: &Guest) -> String {
+    if let Some(address) = guest.from {
         return format!("at {address}");
     }
-    match rustix::net::sockopt::socket_peercred(socket) {
+    match rustix::net::sockopt::socket_peercred(&guest.socket) {
         Ok(peer) => format!("of user {}, process {},", peer.uid.as_raw(), peer.pid.as_raw_nonzero()),
         Err(_) => "of this machine".into(),
     }
@@ -287,7 +289,8 @@ mod tests {
         let (unix, _place) = Listener::unix(&path).expect("a socket");
         let _here = UnixStream::connect(&path).expect("it listens");
         for (listener, family) in [(tcp, AddressFamily::INET), (unix, AddressFamily::UNIX)] {
-            let socket = listener.accept().expect("somebody knocks");
+            let (socket, from) = listener.accept().expect("somebody knocks");
+            assert_eq!(from.map(|from| from.ip().is_loopback()), (family == AddressFamily::INET).then_some(true));
             assert_eq!(socket_domain(&socket), Ok(family));
             assert!(fcntl_getfl(&socket).expect("flags").contains(OFlags::NONBLOCK));
             if family == AddressFamily::INET {

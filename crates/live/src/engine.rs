@@ -83,7 +83,7 @@ impl Engine {
         inside: Arc<AtomicU32>,
     ) -> Result<(Engine, EngineFace), BadInput> {
         let title = experiment.title.clone();
-        let bad = |what: String, mend: &str| BadInput::new(title.clone(), At::File, what, mend);
+        let bad = |what: String, mend: &str| BadInput::new(experiment.file.clone(), At::File, what, mend);
         let stopped = |error: io::Error| kernel_error(&title, &error);
         if experiment.volumes.is_empty() {
             return Err(bad("no [[volume]]: nothing is served".into(), "add one with a `name` and a `size`"));

@@ -6,6 +6,7 @@ use nbd::{Export, Handshake, HandshakeStep, Session, TlsPolicy};
 use rustix::io::{Errno, ioctl_fionbio, read};
 use rustix::net::{SendFlags, Shutdown, send, shutdown};
 use std::io;
+use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,7 +25,7 @@ pub(crate) struct Guard {
     /// The names of certificates that open each export; where there are none it is open.
     pub(crate) clients: Vec<Vec<String>>,
     pub(crate) policy: TlsPolicy,
-    pub(crate) tls: Option<TlsServer>,
+    pub(crate) tls: Option<Arc<TlsServer>>,
     pub(crate) carriers: Carriers,
 }
 
@@ -49,6 +50,8 @@ impl Guard {
 /// Someone in the handshake.
 pub(crate) struct Guest {
     pub(crate) socket: OwnedFd,
+    /// Where they come from by TCP: once they have gone the socket does not tell any more.
+    pub(crate) from: Option<SocketAddr>,
     pub(crate) handshake: Handshake<Arc<[Export]>>,
     tls: Option<TlsSession>,
     /// Whether what they say is private.
@@ -79,8 +82,14 @@ impl Guest {
     pub(crate) fn greet(socket: OwnedFd, guard: &Guard, until: Instant) -> Option<Guest> {
         let mut unsent = Vec::new();
         let handshake = Handshake::new(guard.offer(), &mut unsent).with_tls(guard.policy);
-        let mut guest = Guest { socket, handshake, tls: None, private: false, refused: false, unsent, until };
+        let mut guest =
+            Guest { socket, from: None, handshake, tls: None, private: false, refused: false, unsent, until };
         guest.send().then_some(guest)
+    }
+
+    /// The same, who came from this address by TCP.
+    pub(crate) fn coming_from(self, from: Option<SocketAddr>) -> Guest {
+        Guest { from, ..self }
     }
 
     /// Sends what can be sent; whether the guest is still there.
@@ -171,7 +180,7 @@ impl Guest {
 
     /// Begins with TLS: what is left of what has come is of it.
     fn start_tls(&mut self, left: &[u8], guard: &Guard) -> Became {
-        match guard.tls.as_ref().map(TlsServer::begin) {
+        match guard.tls.as_deref().map(TlsServer::begin) {
             Some(Ok(session)) if self.send_all() => {
                 self.tls = Some(session);
                 self.hear(left, guard)
@@ -199,7 +208,7 @@ impl Guest {
         let names = self.tls.as_ref().map(TlsSession::names).unwrap_or_default();
         let identity = Identity::of(&self.socket, names);
         match self.tls {
-            Some(tls) => Ok((tls.carry(self.socket, &early, &guard.carriers)?, Vec::new(), identity)),
+            Some(tls) => Ok((tls.carry(self.socket, &early, &guard.carriers)?.socket, Vec::new(), identity)),
             None => ioctl_fionbio(&self.socket, false).map(|()| (self.socket, early, identity)).map_err(Into::into),
         }
     }

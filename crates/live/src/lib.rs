@@ -78,4 +78,5 @@ pub use scan::{BlockSink, OpenScan, ScanFailure};
 pub use serve::NbdService;
 pub use socket::{SocketName, private};
 pub use store::Unwritten;
+pub use tls::{Certificates, Reloaded};
 pub use world::{LiveWorld, RequestSource};

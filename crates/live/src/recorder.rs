@@ -8,19 +8,87 @@ use sched::{Action, Input, World};
 use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
-use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
-/// Bytes that are handed to the writer at once, and how often that may wait for a slow disk.
+/// Bytes that are written at once, where there are as many, and how many may wait for a slow disk.
 const BLOCK: usize = 64 << 10;
-const BLOCKS: usize = 256;
+const MOST: usize = 256 * BLOCK;
+/// After so long at the latest what there is is written: so much of a run that is killed is lost.
+const SOON: Duration = Duration::from_millis(500);
 
 /// A world of which is written down what happens to the core, and what that decides.
 pub struct RunRecorder<'a, W> {
     world: &'a mut W,
-    writer: LogWriter,
-    blocks: SyncSender<Vec<u8>>,
+    shared: Arc<Shared>,
     thread: JoinHandle<io::Result<()>>,
+}
+
+/// What the world and the thread that writes have in common.
+struct Shared {
+    waiting: Mutex<Waiting>,
+    /// There is a block to write, or no more to come.
+    filled: Condvar,
+    /// There is room again.
+    taken: Condvar,
+}
+
+/// What waits to be written.
+struct Waiting {
+    writer: LogWriter,
+    stage: RecordStage,
+}
+
+/// How far a record is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum RecordStage {
+    GoesOn,
+    /// There will be no more.
+    Ends,
+    /// It cannot be written: what comes is dropped.
+    Failed,
+}
+
+impl Shared {
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Writes what waits into a file, until there is no more to come.
+    fn write(&self, file: &mut impl Write) -> io::Result<()> {
+        loop {
+            let little = |waiting: &mut Waiting| waiting.writer.len() < BLOCK && waiting.stage == RecordStage::GoesOn;
+            let waited = self.filled.wait_timeout_while(self.waiting(), SOON, little);
+            let (mut waiting, _) = waited.unwrap_or_else(PoisonError::into_inner);
+            let (bytes, stage) = (waiting.writer.take(), waiting.stage);
+            drop(waiting);
+            self.taken.notify_one();
+            let written = file.write_all(&bytes);
+            if written.is_err() {
+                self.waiting().stage = RecordStage::Failed;
+                self.taken.notify_one();
+            }
+            if written.is_err() || stage != RecordStage::GoesOn {
+                return written;
+            }
+        }
+    }
+
+    /// Puts something down.
+    fn put(&self, what: impl FnOnce(&mut LogWriter)) {
+        let mut waiting = self.waiting();
+        if waiting.writer.len() >= MOST {
+            let full = |waiting: &mut Waiting| waiting.writer.len() >= MOST && waiting.stage == RecordStage::GoesOn;
+            waiting = self.taken.wait_while(waiting, full).unwrap_or_else(PoisonError::into_inner);
+        }
+        if waiting.stage == RecordStage::GoesOn {
+            what(&mut waiting.writer);
+            if waiting.writer.len() >= BLOCK {
+                self.filled.notify_one();
+            }
+        }
+    }
 }
 
 impl<'a, W: World> RunRecorder<'a, W> {
@@ -29,41 +97,39 @@ impl<'a, W: World> RunRecorder<'a, W> {
     /// # Errors
     /// When there is no thread to be had.
     pub fn new(world: &'a mut W, head: &LogHead, mut file: File) -> io::Result<RunRecorder<'a, W>> {
-        let (blocks, filled) = sync_channel::<Vec<u8>>(BLOCKS);
-        let write = move || filled.iter().try_for_each(|block| file.write_all(&block));
+        let waiting = Waiting { writer: LogWriter::new(head), stage: RecordStage::GoesOn };
+        let shared = Arc::new(Shared { waiting: Mutex::new(waiting), filled: Condvar::new(), taken: Condvar::new() });
+        let theirs = Arc::clone(&shared);
+        let write = move || theirs.write(&mut file);
         let thread = std::thread::Builder::new().name("recorder".into()).spawn(write)?;
-        Ok(RunRecorder { world, writer: LogWriter::new(head), blocks, thread })
+        Ok(RunRecorder { world, shared, thread })
     }
 
     /// Ends the log.
     ///
     /// # Errors
     /// When not all of it could be written.
-    pub fn finish(mut self) -> io::Result<()> {
-        self.writer.end();
-        self.hand_on();
-        drop(self.blocks);
+    pub fn finish(self) -> io::Result<()> {
+        self.shared.put(LogWriter::end);
+        let mut waiting = self.shared.waiting();
+        if waiting.stage == RecordStage::GoesOn {
+            waiting.stage = RecordStage::Ends;
+        }
+        drop(waiting);
+        self.shared.filled.notify_one();
         self.thread.join().unwrap_or_else(|_| Err(io::Error::other("the thread that wrote it is gone")))
-    }
-
-    fn hand_on(&mut self) {
-        // Where writing failed, `finish` says why.
-        let _ = self.blocks.send(self.writer.take());
     }
 }
 
 impl<W: World> World for RunRecorder<'_, W> {
     fn next(&mut self, wake: Option<Time>, room: u32) -> Option<(Time, Input)> {
         let (now, input) = self.world.next(wake, room)?;
-        if self.writer.len() >= BLOCK {
-            self.hand_on();
-        }
-        self.writer.input(now, &input);
+        self.shared.put(|writer| writer.input(now, &input));
         Some((now, input))
     }
 
     fn act(&mut self, now: Time, action: Action) {
-        self.writer.action(&action);
+        self.shared.put(|writer| writer.action(&action));
         self.world.act(now, action);
     }
 }
@@ -141,4 +207,54 @@ pub fn replay(path: &Path) -> Result<ReplayReport, BadInput> {
     }
     replayed.whole = log.is_whole();
     Ok(replayed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::PathBuf;
+    use std::time::Instant;
+
+    /// A world in which one thing happens, and nothing more until that is in the file.
+    struct Quiet {
+        path: PathBuf,
+        happened: bool,
+    }
+
+    impl Quiet {
+        fn read(&self) -> Option<LogRecord> {
+            let bytes = std::fs::read(&self.path).expect("a file");
+            LogReader::new(&self.path, &bytes).ok()?.1.read().expect("a whole record")
+        }
+    }
+
+    impl World for Quiet {
+        fn next(&mut self, _: Option<Time>, _: u32) -> Option<(Time, Input)> {
+            if !std::mem::replace(&mut self.happened, true) {
+                return Some((Time(7), Input::Wake));
+            }
+            let since = Instant::now();
+            while self.read().is_none() {
+                assert!(since.elapsed() < Duration::from_secs(20), "it is not written");
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            None
+        }
+
+        fn act(&mut self, _: Time, _: Action) {}
+    }
+
+    #[test]
+    fn what_happened_is_soon_in_the_file_though_nothing_follows() {
+        let path = std::env::temp_dir().join(format!("halfturn-recorder-{}", std::process::id()));
+        let file = File::create(&path).expect("a file");
+        let mut world = Quiet { path: path.clone(), happened: false };
+        let caps = vec![block::Caps { blocks: 8, depth: 1, seek: false }];
+        let head = LogHead { name: "a.toml".into(), text: String::new(), sets: Vec::new(), caps };
+        let mut recorder = RunRecorder::new(&mut world, &head, file).expect("a thread");
+        assert!(recorder.next(None, 1).is_some() && recorder.next(None, 1).is_none());
+        recorder.finish().expect("it is written");
+        assert_eq!(world.read(), Some(LogRecord::Input(Time(7), Input::Wake)));
+        std::fs::remove_file(&path).expect("its file");
+    }
 }

@@ -9,6 +9,7 @@ use std::io::{self, Error, ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 /// Bytes that are received at once.
@@ -35,12 +36,14 @@ struct PendingCall {
 enum Socket {
     Unix(UnixStream),
     Tcp(TcpStream),
+    /// One whose other end is carried in TLS, and why that broke off.
+    Tls(UnixStream, Arc<OnceLock<String>>),
 }
 
 impl From<Socket> for OwnedFd {
     fn from(socket: Socket) -> OwnedFd {
         match socket {
-            Socket::Unix(socket) => socket.into(),
+            Socket::Unix(socket) | Socket::Tls(socket, _) => socket.into(),
             Socket::Tcp(socket) => socket.into(),
         }
     }
@@ -131,7 +134,7 @@ impl Remote {
     /// When the socket takes no limits.
     pub fn patience(&mut self, most: Option<Duration>) -> io::Result<()> {
         match &self.socket {
-            Socket::Unix(socket) => socket.set_read_timeout(most),
+            Socket::Unix(socket) | Socket::Tls(socket, _) => socket.set_read_timeout(most),
             Socket::Tcp(socket) => socket.set_read_timeout(most),
         }
     }
@@ -200,14 +203,26 @@ impl Socket {
         }
         socket.write(&out)?;
         // The process may end before all is sent, as it may without TLS.
-        let socket = session.carry(socket.into(), &early, &Carriers::default())?;
-        Ok(Socket::Unix(socket.into()))
+        let carried = session.carry(socket.into(), &early, &Carriers::default())?;
+        Ok(Socket::Tls(carried.socket.into(), carried.broken))
     }
 
     fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        match self {
-            Socket::Unix(socket) => socket.write_all(bytes),
+        let written = match self {
+            Socket::Unix(socket) | Socket::Tls(socket, _) => socket.write_all(bytes),
             Socket::Tcp(socket) => socket.write_all(bytes),
+        };
+        written.map_err(|error| self.explain(error))
+    }
+
+    /// What was wrong with the connection: what TLS says, if it says anything.
+    fn explain(&self, error: Error) -> Error {
+        match self {
+            Socket::Tls(_, broken) => match broken.get() {
+                Some(why) => Error::new(ErrorKind::InvalidData, format!("TLS: {why}")),
+                None => error,
+            },
+            Socket::Unix(_) | Socket::Tcp(_) => error,
         }
     }
 
@@ -216,13 +231,16 @@ impl Socket {
         let from = into.len();
         into.resize(from + CHUNK, 0);
         let read = match self {
-            Socket::Unix(socket) => socket.read(&mut into[from..]),
+            Socket::Unix(socket) | Socket::Tls(socket, _) => socket.read(&mut into[from..]),
             Socket::Tcp(socket) => socket.read(&mut into[from..]),
         };
         into.truncate(from + read.as_ref().map_or(0, |count| *count));
-        match read? {
-            0 => Err(Error::new(ErrorKind::UnexpectedEof, "the server closed the connection")),
-            _ => Ok(()),
-        }
+        let closed = || Error::new(ErrorKind::UnexpectedEof, "the server closed the connection");
+        let ended = match read {
+            Ok(0) => closed(),
+            Ok(_) => return Ok(()),
+            Err(error) => error,
+        };
+        Err(self.explain(ended))
     }
 }

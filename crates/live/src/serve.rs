@@ -10,7 +10,7 @@ use crate::front::{EngineMessage, Undone};
 use crate::guest::Guard;
 use crate::log::LogHead;
 use crate::make::{self, Made};
-use crate::tls::{Carriers, TlsServer};
+use crate::tls::{Carriers, Certificates, TlsServer};
 use crate::ublk::{BlockPort, block_ports};
 use crate::virtio::{Port, ports};
 use block::{At, BadInput, Caps};
@@ -61,6 +61,8 @@ pub struct NbdService {
     pub caller: Caller<EngineMessage>,
     /// The same for all.
     pub desk: Desk,
+    /// What clients are shown in TLS.
+    pub certificates: Certificates,
     /// What a user must know.
     pub notes: Vec<String>,
 }
@@ -119,6 +121,7 @@ impl NbdService {
         let carriers = Carriers::default();
         let sizes = plan.order.iter().map(|(device, volume)| Arc::clone(&faces[*device].sizes[*volume])).collect();
         let guard = guard(plan, exports, sizes, carriers.clone())?;
+        let certificates = Certificates(guard.tls.clone());
         let patience = Duration::from_nanos(whole.serve.handshake.0);
         let closed = OwnedFd::from(closed);
         let shut = closed.try_clone().map_err(|error| kernel_error(&title, &error))?;
@@ -144,6 +147,7 @@ impl NbdService {
             closing,
             caller,
             desk,
+            certificates,
             notes,
         })
     }
@@ -288,7 +292,8 @@ fn guard(
     };
     let of = |(device, volume): &(usize, usize)| service.devices[*device].volumes[*volume].clients.clone();
     let clients = service.order.iter().map(of).collect();
-    Ok(Guard { exports, sizes, clients, policy, tls: plan.map(TlsServer::load).transpose()?, carriers })
+    let tls = plan.map(TlsServer::load).transpose()?.map(Arc::new);
+    Ok(Guard { exports, sizes, clients, policy, tls, carriers })
 }
 
 /// Descriptors of the process beside those of its clients.

@@ -163,10 +163,15 @@ fn not_a_number(name: &str, text: &[u8]) -> Fault {
     let shown = quote(text);
     match text {
         [] => Fault::new(format!("{name} is missing")),
-        [b'-', rest @ ..] if scale(rest, 0).is_some() => Fault::with_mend(
-            format!("{name} '{shown}' is negative"),
-            "correct the line; if the times start before their origin, shift them all",
-        ),
+        [b'-', rest @ ..] if scale(rest, 0).is_some() => {
+            let what = format!("{name} '{shown}' is negative");
+            match name {
+                "time" => {
+                    Fault::with_mend(what, "correct the line; if the times start before their origin, shift them all")
+                }
+                _ => Fault::new(what),
+            }
+        }
         _ if !text.is_empty() && text.iter().all(u8::is_ascii_digit) => {
             Fault::new(format!("{name} '{shown}' does not fit 64 bits"))
         }

@@ -127,7 +127,7 @@ pub(crate) struct RowFields<'a> {
     at: usize,
 }
 
-/// A field without blanks around it, and which bytes of the line it has with them.
+/// A field without blanks and quotes around it, and which bytes of the line it has with them.
 pub(crate) struct TableField<'a> {
     pub text: &'a [u8],
     from: usize,
@@ -153,9 +153,10 @@ impl<'a> Iterator for RowFields<'a> {
         let text = &rest[..find(self.delimiter, rest)];
         let (from, to) = (self.at, self.at + text.len());
         self.at = to + 1;
-        let is_bare = |byte: Option<&u8>| byte.is_some_and(|byte| *byte > b' ');
+        // Blanks and quotes are below all that a field of numbers begins or ends with.
+        let is_bare = |byte: Option<&u8>| byte.is_some_and(|byte| *byte > b'"');
         Some(TableField {
-            text: if is_bare(text.first()) && is_bare(text.last()) { text } else { text.trim_ascii() },
+            text: if is_bare(text.first()) && is_bare(text.last()) { text } else { bare(text) },
             from,
             to,
         })
@@ -249,7 +250,7 @@ impl ParsedRow {
                 return Ok(ParsedLine::Skipped);
             }
         };
-        let name = self.device.map_or(&b"0"[..], |(from, to)| line[from..to].trim_ascii());
+        let name = self.device.map_or(&b"0"[..], |(from, to)| bare(&line[from..to]));
         let device = ledger.devices.intern(name)?;
         Ok(ParsedLine::Request(TraceRecord { time: Time(self.time), device, op, at, response: self.response }))
     }
@@ -362,6 +363,17 @@ mod tests {
             let (records, _) = rows("csv", text.as_bytes());
             assert_eq!((records[0].time, records[0].at), (Time(1_500_000_000), Extent::new(8, 1)), "{delimiter:?}");
         }
+    }
+
+    #[test]
+    fn quotes_may_stand_around_any_field() {
+        let plain = "time,op,offset,size,device,response_ms\n0.5,read,4096,512,sda,7\n2.5,w,512,1024,sdb,\n";
+        let quoted = |line: &str| line.split(',').map(|field| format!("\"{field}\"")).collect::<Vec<_>>().join(",");
+        let quoted: Vec<String> = plain.lines().map(quoted).collect();
+        let (wanted, _) = rows("csv", plain.as_bytes());
+        let (records, mut ledger) = rows("csv", quoted.join("\r\n").as_bytes());
+        assert_eq!(records, wanted);
+        assert_eq!(ledger.devices.intern(b"sdb"), Ok(records[1].device));
     }
 
     /// As a look at each byte has it, wherever the byte stands, and beside whatever differs from it by little.

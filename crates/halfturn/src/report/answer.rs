@@ -143,15 +143,17 @@ fn alone((case, run): &CaseRun, name: &str, class: &Class) -> String {
     let policy = case.experiment.scheduler.policy.manual().name;
     let times = &class.response_ms;
     let spread = times.ci95.map_or_else(String::new, |half| format!(" ± {}", brief(half)));
-    let busy = run.disks.iter().map(|disk| disk.busy).sum::<f64>() / run.disks.len().max(1) as f64;
+    let busy = run.disks.iter().map(|disk| disk.busy).sum::<f64>() / run.disks.len() as f64;
+    let busy = match run.disks.is_empty() {
+        true => String::new(),
+        false => format!("; the arm was busy {} of the time", number::percent(busy)),
+    };
     format!(
-        "{whose}{} requests under {policy}: a mean response of {}{spread} ms, 99 % within {} ms, {} MB/s; the arm was busy {} of \
-         the time.",
+        "{whose}{} requests under {policy}: a mean response of {}{spread} ms, 99 % within {} ms, {} MB/s{busy}.",
         number::count(class.requests),
         brief(times.mean),
         brief(times.p99),
-        brief(class.throughput_mb_s),
-        number::percent(busy)
+        brief(class.throughput_mb_s)
     )
 }
 

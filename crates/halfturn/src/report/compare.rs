@@ -67,7 +67,18 @@ fn runs_table(pairs: &[CaseRun]) -> String {
         columns.extend(losses(&classes));
     }
     columns.push(FigureColumn::new("MB/s", Better::More, of(&|run| run.throughput_mb_s)));
-    columns.push(FigureColumn::new("busy\n%", Better::Neither, of(&|run| busy(run) * 100.0)).decimals(1));
+    if pairs.iter().any(|(_, run)| !run.disks.is_empty()) {
+        columns.extend(arm_columns(pairs));
+    }
+    let keys = keys(pairs);
+    let labels: Vec<Vec<String>> = pairs.iter().map(|(case, _)| label(case, &keys)).collect();
+    assemble(&keys, labels, &columns, &rivals(pairs))
+}
+
+/// How busy the disks were, and with what. Of a device that is no simulated drive nobody knows.
+fn arm_columns(pairs: &[CaseRun]) -> Vec<FigureColumn> {
+    let of = |f: &dyn Fn(&Run) -> f64| pairs.iter().map(|(_, run)| f(run)).collect::<Vec<_>>();
+    let mut columns = vec![FigureColumn::new("busy\n%", Better::Neither, of(&|run| busy(run) * 100.0)).decimals(1)];
     let shown = shown_parts(pairs);
     for part in &shown {
         let share = |run: &Run| share(run, &|name| name == *part);
@@ -75,9 +86,7 @@ fn runs_table(pairs: &[CaseRun]) -> String {
     }
     let other = |run: &Run| share(run, &|name| !shown.contains(&name));
     columns.push(FigureColumn::new("other\n%", Better::Neither, of(&other)).decimals(0));
-    let keys = keys(pairs);
-    let labels: Vec<Vec<String>> = pairs.iter().map(|(case, _)| label(case, &keys)).collect();
-    assemble(&keys, labels, &columns, &rivals(pairs))
+    columns
 }
 
 /// A row for each class of each run.

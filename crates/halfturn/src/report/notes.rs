@@ -24,7 +24,11 @@ pub fn footer(pairs: &[CaseRun], tables: &str) -> String {
     if tables.contains(" *") {
         lines.push("* best of its column among runs asked for the same; less than ± apart may be chance".into());
     }
-    lines.push("busy: share of time with a command in service; seek to other: what the arm spent that time on".into());
+    if pairs.iter().any(|(_, run)| !run.disks.is_empty()) {
+        lines.push(
+            "busy: share of time with a command in service; seek to other: what the arm spent that time on".into(),
+        );
+    }
     for (part, meaning) in MEANINGS {
         if shown_parts(pairs).contains(&part) {
             lines.push(format!("{part}: {meaning}"));

@@ -42,7 +42,8 @@ fn constant(cases: &[Case], words: impl Fn(&Experiment) -> Vec<String>) -> Vec<S
 fn drive(experiment: &Experiment) -> Vec<String> {
     let choice = &experiment.drive;
     let title = disk::catalogue::model(&choice.model).map_or(choice.model.clone(), |model| model.title().to_owned());
-    let mut words = vec![title];
+    // A device need not say what it is.
+    let mut words: Vec<String> = Some(title).filter(|title| !title.is_empty()).into_iter().collect();
     words.extend(choice.changes.iter().map(|changes| {
         let keys: Vec<&str> = changes.root().keys().collect();
         format!("with another {}", keys.join(", "))

@@ -99,8 +99,10 @@ impl<'a> RunsSummary<'a> {
                 page.figure(&self.trade(class, &whose(class)));
             }
         }
-        page.heading("Where the arm's time went");
-        page.figure(&self.arm_time());
+        if self.pairs.iter().any(|(_, run)| !run.disks.is_empty()) {
+            page.heading("Where the arm's time went");
+            page.figure(&self.arm_time());
+        }
         let over_time = self.figures_over_time();
         if !over_time.is_empty() {
             page.heading("Over time");
@@ -248,7 +250,8 @@ impl<'a> RunsSummary<'a> {
         heads.push("arm busy, %".into());
         let mut table = SortableTable { heads, rows: Vec::new(), words: keys.len() + 1 };
         for (case, run) in &self.pairs {
-            let busy = 100.0 * run.disks.iter().map(|disk| disk.busy).sum::<f64>() / run.disks.len().max(1) as f64;
+            // Of no disk that is known, no number.
+            let busy = 100.0 * run.disks.iter().map(|disk| disk.busy).sum::<f64>() / run.disks.len() as f64;
             for (name, class) in &run.classes {
                 let times = &class.response_ms;
                 let figures = [
@@ -264,7 +267,8 @@ impl<'a> RunsSummary<'a> {
                 row.extend([name.clone(), class.requests.to_string()]);
                 let text = |figure: f64| if figure.is_nan() { "–".to_owned() } else { format!("{figure:.3}") };
                 row.extend(figures.map(text));
-                row.extend([text(class.throughput_mb_s), format!("{busy:.1}")]);
+                row.push(text(class.throughput_mb_s));
+                row.push(if busy.is_nan() { "–".into() } else { format!("{busy:.1}") });
                 table.rows.push(row);
             }
         }

@@ -118,10 +118,10 @@ pub enum ArrayArgs {
         #[arg(long, value_name = "SOCKET")]
         control: PathBuf,
         /// The least part of the time, 0 to 1, beside what clients leave
-        #[arg(long, value_name = "PART", required_unless_present = "rate")]
+        #[arg(long, value_name = "PART", required_unless_present = "rate", value_parser = super::finite)]
         floor: Option<f64>,
         /// Requests a second at most; 0 for no cap
-        #[arg(long, value_name = "NUMBER")]
+        #[arg(long, value_name = "NUMBER", value_parser = super::finite)]
         rate: Option<f64>,
     },
 }

@@ -146,6 +146,11 @@ fn trace_format(word: &str) -> Result<::trace::Format, VerbFailure> {
     word.parse().map_err(|what| bad(what).into())
 }
 
+/// A number that a service can be told: JSON has no other.
+fn finite(word: &str) -> Result<f64, String> {
+    word.parse().ok().filter(|number: &f64| number.is_finite()).ok_or_else(|| "give a number".into())
+}
+
 /// How many times as fast a clock runs.
 fn scale(word: &str) -> Result<f64, String> {
     match word.parse::<f64>() {

@@ -27,7 +27,7 @@ use std::sync::mpsc;
 /// device, a file, `ram:SIZE` or `emulated:NAME`; several devices each have a `[[device]]`. Each volume is one NBD export of the same name. The permissions of
 /// the socket decide who can connect. On SIGTERM or Ctrl-C the server takes no more requests, finishes those in flight
 /// and flushes the device. On SIGHUP it reads its file again: class, priority and deadline of volumes follow it, and what cannot
-/// is said. It also works with systemd's socket activation (examples/systemd).
+/// is said; certificates are read again, too. It also works with systemd's socket activation (examples/systemd).
 #[derive(Args)]
 #[command(after_help = "Examples:
   halfturn serve examples/vm-disks.toml
@@ -78,7 +78,7 @@ pub fn run(arguments: &Serve) -> Result<(), VerbFailure> {
     }
     let files = plan.devices.iter().flat_map(Experiment::files).chain(arguments.file.clone());
     let log = OutputFile::if_wanted(arguments.record.as_ref(), &mut Inputs::of(files))?;
-    let mut listeners = handed_over();
+    let mut listeners = handed_over()?;
     let mut socket = None;
     if listeners.is_empty() {
         let (path, folder) = place(arguments, experiment)?;
@@ -91,7 +91,8 @@ pub fn run(arguments: &Serve) -> Result<(), VerbFailure> {
     let service = NbdService::of_devices(&plan, listeners, arguments.time_scale)?;
     let control = control(experiment, &service.desk)?;
     let metrics = metrics(experiment, &service.desk)?;
-    let reloader = Reloader { file: arguments.file.clone(), sets: sets.clone(), served: plan.clone() };
+    let certificates = service.certificates.clone();
+    let reloader = Reloader { file: arguments.file.clone(), sets: sets.clone(), served: plan.clone(), certificates };
     heed_signals(service.desk.clone(), reloader);
     for note in &service.notes {
         eprintln!("{note}");
@@ -147,10 +148,22 @@ fn undone_error(title: &str, undone: &Undone) -> Option<BadInput> {
     (!what.is_empty()).then(|| BadInput::new(title, At::File, what.join("; "), mend))
 }
 
-/// The UNIX sockets that systemd listens on for this service.
-fn handed_over() -> Vec<Listener> {
+/// The UNIX sockets that systemd listens on for this service. Who connects to another would wait, and nobody would come.
+fn handed_over() -> Result<Vec<Listener>, BadInput> {
     let mut handed = ListenFd::from_env();
-    (0..handed.len()).filter_map(|number| handed.take_unix_listener(number).ok()?).map(Listener::from).collect()
+    let count = handed.len();
+    let take = |number: usize| {
+        let taken = handed.take_unix_listener(number).map_err(|error| {
+            let what = format!(
+                "socket {} that was handed over is not of a path, or nobody listens on it: {error}",
+                number + 1
+            );
+            let mend = "let the unit have `ListenStream=PATH`; a port is `tcp` in [serve]";
+            BadInput::new("halfturn serve", At::File, what, mend)
+        });
+        taken.map(|taken| taken.map(Listener::from)).transpose()
+    };
+    (0..count).filter_map(take).collect()
 }
 
 /// The TCP ports, of the command line and of the file.
@@ -228,6 +241,7 @@ fn unbound(path: &Path, error: &std::io::Error) -> BadInput {
     let what = format!("cannot be listened on: {error}");
     let mend = match error.kind() {
         ErrorKind::AddrInUse => "name a path at which nothing is yet",
+        ErrorKind::InvalidFilename => "name a shorter path: that of a socket has 107 bytes at most",
         _ => "name a socket in a folder you may write to",
     };
     BadInput::new(path.display().to_string(), At::File, what, mend)

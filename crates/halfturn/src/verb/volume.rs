@@ -39,13 +39,13 @@ pub enum VolumeArgs {
         #[arg(long, value_name = "TIME")]
         deadline: Option<String>,
         /// Its weight where the arm's time is shared out
-        #[arg(long, value_name = "WEIGHT")]
+        #[arg(long, value_name = "WEIGHT", value_parser = super::finite)]
         share: Option<f64>,
         /// The least part of the arm's time that it gets while it has something waiting, 0 to 1
-        #[arg(long, value_name = "PART")]
+        #[arg(long, value_name = "PART", value_parser = super::finite)]
         floor: Option<f64>,
         /// The greatest part of the arm's time that it gets, 0 to 1
-        #[arg(long, value_name = "PART")]
+        #[arg(long, value_name = "PART", value_parser = super::finite)]
         limit: Option<f64>,
         /// Of clients of this user alone, by name or number, on the UNIX socket
         #[arg(long, value_name = "USER")]
@@ -78,7 +78,7 @@ pub enum VolumeArgs {
         #[arg(long, value_name = "SOCKET")]
         control: PathBuf,
         /// How many times as long commands take
-        #[arg(long, value_name = "TIMES", default_value = "10")]
+        #[arg(long, value_name = "TIMES", default_value = "10", value_parser = super::finite)]
         factor: f64,
         /// Of how many commands one fails
         #[arg(long, value_name = "N", default_value = "1")]

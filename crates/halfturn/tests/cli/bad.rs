@@ -27,3 +27,14 @@ fn bad_input_is_told_with_place_and_mend() {
     }
     assert!(wrong.is_empty(), "{} differ\n\n{}", wrong.len(), wrong.join("\n"));
 }
+
+/// As systemd hands sockets over; this is a file.
+#[test]
+fn what_is_handed_over_and_is_no_socket_of_a_path_is_refused() {
+    let command = "LISTEN_FDS=1 LISTEN_PID=$$ exec \"$0\" serve --emulate st318437lw 3<Cargo.toml";
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-c", command, env!("CARGO_BIN_EXE_halfturn")]).current_dir(root());
+    let output = shell.output().expect("a shell");
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(output.status.code() == Some(2) && told.contains("handed over") && told.contains("mend"), "{told}");
+}

@@ -83,6 +83,9 @@ fn shares_of_the_arm_are_set_while_it_serves() {
     let told = refusal(&server, &["--floor", "0.6"]);
     assert!(told.contains("the floors are 1.10 of the arm together"), "{told}");
     assert!(refusal(&server, &["--share", "0"]).contains("give a weight above 0"));
+    for wrong in ["--share=1e300", "--floor=-1", "--limit=2", "--share=nan", "--floor=inf", "--limit=nan"] {
+        assert_ne!(refusal(&server, &[wrong]), "", "{wrong}");
+    }
     assert_eq!(claim(), [Some(5.0), Some(0.25), Some(1.0)], "what is refused changes nothing");
     if have(&[("nbdcopy", "libnbd-bin")]) {
         run(server.folder(), "nbdcopy", &["--", &server.uri("disk"), "null:"]);

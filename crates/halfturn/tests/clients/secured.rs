@@ -253,18 +253,20 @@ fn bench_asks_in_tls_and_says_why_it_cannot() {
     }
     let certificates = Certificates::make();
     let alice = certificates.known("alice", "/CN=alice", "");
-    let distrustful = certificates.distrustful();
+    let (distrustful, expired) = (certificates.distrustful(), certificates.expired("expired"));
     let server = Secured::start(&certificates, "tcp = \"0.0.0.0:PORT\"");
     let tcp = format!("nbds://localhost:{}/alice?tls-certificates={}", server.port, alice.display());
     for uri in [server.uri("alice", &alice), tcp.clone()] {
         fs::write(server.folder.join("asked.toml"), ASKED).expect("a file");
         let said = run(&server.folder, HALFTURN, &["bench", &uri, "asked.toml"]);
         assert!(said.contains("fcfs        2,000"), "{said}");
+        assert!(!said.contains("busy"), "nobody knows that of a server: {said}");
     }
     // By its address the server is not known, nor by an authority that is none.
     let unnamed = tcp.replace("localhost", "127.0.0.2");
     for (uri, why) in [
         (server.uri("alice", &distrustful), "UnknownIssuer"),
+        (server.uri("all", &expired), "CertificateExpired"),
         (unnamed, "not valid for name"),
         (server.uri("bob", &alice), "no name in the client's certificate"),
         (format!("nbd+unix:///alice?socket={}", server.socket()), "this needs TLS"),
@@ -274,6 +276,38 @@ fn bench_asks_in_tls_and_says_why_it_cannot() {
         let said = String::from_utf8_lossy(&refused.stderr).into_owned();
         assert!(refused.status.code() == Some(2) && said.contains(why) && said.contains("mend"), "{uri}: {said}");
     }
+    server.end();
+}
+
+#[test]
+fn certificates_are_read_again_on_sighup() {
+    if !have(&TOOLS) {
+        return;
+    }
+    let certificates = Certificates::make();
+    let (alice, gone) = (certificates.known("alice", "/CN=alice", ""), certificates.known("gone", "/CN=alice", ""));
+    let server = Secured::start(&certificates, "");
+    let size = |client: &Path| server.size(&server.uri("all", client));
+    let hang_up = |told: &str| {
+        let before = server.log().len();
+        let signalled = Command::new("kill").args(["-HUP", &server.child.id().to_string()]).status();
+        assert!(signalled.is_ok_and(|status| status.success()), "the server is there");
+        patient(&format!("it does not say '{told}'"), || server.log()[before..].contains(told));
+    };
+    assert_eq!(size(&gone), Ok(BYTES));
+    hang_up("nothing has changed");
+    certificates.revoke("gone");
+    assert_eq!(size(&gone), Ok(BYTES), "nobody has looked yet");
+    hang_up("certificates were read again");
+    assert!(size(&gone).is_err() && size(&alice) == Ok(BYTES));
+    server.expect_refusal("Revoked");
+    let shown = certificates.folder().join("server-cert.pem");
+    let good = fs::read(&shown).expect("a certificate");
+    fs::write(&shown, &good[..good.len() / 2]).expect("a file");
+    hang_up("certificates are as before");
+    assert_eq!(size(&alice), Ok(BYTES));
+    fs::write(&shown, good).expect("a file");
+    hang_up("nothing has changed");
     server.end();
 }
 

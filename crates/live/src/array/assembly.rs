@@ -2,14 +2,13 @@
 
 use super::journal::FoundRecords;
 use super::label::{BEFORE, BEHIND, CopyPlace, LABEL_BYTES, LATER, Noted, Superblock};
-use super::regions;
 use super::write_log::LogName;
+use super::{regions, told};
 use crate::memory::Slice;
 use crate::unit::LiveDevice;
 use block::{BLOCK_BYTES, Extent};
 use load::experiment::ArrayChoice;
 use sched::array::Geometry;
-use serde_json::{Value, json};
 
 /// What becomes of an array that is whole without disks that are lacking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,7 +93,7 @@ impl MemberState {
     }
 
     /// What is wrong with a disk, and the mend.
-    fn complaint(&self, disk: usize) -> Option<(String, &'static str)> {
+    pub(super) fn complaint(&self, disk: usize) -> Option<(String, &'static str)> {
         let degraded = "bring it back, or go on without it: `degraded = true` in [array], or --degraded";
         Some(match self {
             Self::Sound | Self::Filling(_) => return None,
@@ -166,6 +165,16 @@ impl FoundLayout {
     /// Units of a disk.
     pub(crate) fn rows(&self) -> u64 {
         self.label.rows
+    }
+
+    /// Blocks that each disk has at least.
+    pub(crate) fn blocks_of_a_disk(&self) -> u64 {
+        BEFORE + self.label.rows * u64::from(self.label.unit) + BEHIND
+    }
+
+    /// Whether its disks have checksums.
+    pub(crate) fn has_sums(&self) -> bool {
+        self.label.sums
     }
 
     /// Where the disk was by which it grew last.
@@ -240,8 +249,7 @@ pub(super) fn judge(said: &[Said], wanted: &Geometry) -> ArrayStatus {
         if label.array != newest.array {
             MemberState::Foreign(label.name())
         } else if layout != (wanted.level(), wanted.unit(), wanted.rows(), usize::from(wanted.disks())) {
-            let (level, unit, rows, disks) = layout;
-            MemberState::Unlike(format!("{level:?} of {disks} disks, {rows} units of {unit} blocks each"))
+            MemberState::Unlike(told::show_layout(layout))
         } else if usize::from(label.index) != disk {
             MemberState::Misplaced(label.index)
         } else if newest.names.get(disk) != Some(&label.own_name) {
@@ -331,62 +339,6 @@ impl ArrayStatus {
     /// The name of the array, and of the log without which it is not to be had.
     pub(crate) fn names(&self) -> Option<([u8; 16], Option<LogName>)> {
         self.label.as_ref().map(|label| (label.array, label.log))
-    }
-
-    /// The log without which it is not to be had, as users see it.
-    fn log_name(&self) -> Option<String> {
-        let (_, log) = self.names()?;
-        log.map(|log| log.iter().map(|byte| format!("{byte:02x}")).collect())
-    }
-
-    /// Whether it is growing, and what part of it has moved: 0 to 1.
-    fn growth(&self) -> Option<f64> {
-        let label = self.label.as_ref()?;
-        label.growth.map(|growth| growth.grown.rows as f64 / label.rows.max(1) as f64)
-    }
-
-    /// What is wrong with a disk in this array. Where no disk has a superblock, none differs from the others by that.
-    fn complaint(&self, disk: usize, state: &MemberState) -> Option<String> {
-        let is_alike = self.name.is_none() && *state == MemberState::Unlabelled;
-        state.complaint(disk).filter(|_| !is_alike).map(|(what, _)| what)
-    }
-
-    /// What is found, as JSON for programs.
-    #[must_use]
-    pub fn json(&self) -> Value {
-        let disk = |(disk, state): (usize, &MemberState)| {
-            let why = self.complaint(disk, state);
-            json!({ "disk": disk, "state": state.word(), "why": why })
-        };
-        let disks: Vec<Value> = self.disks.iter().enumerate().map(disk).collect();
-        json!({
-            "array": self.name, "events": self.events, "dirty_regions": self.dirty, "written_bytes": self.written,
-            "bytes": self.bytes, "disks": disks, "log": self.log_name(), "grown": self.growth(), "advice": self.advice,
-        })
-    }
-
-    /// As lines for users.
-    #[must_use]
-    pub fn text(&self) -> String {
-        let name = self.name.as_deref().unwrap_or("not made yet");
-        let mut text = format!("array {name}, {} events, {} dirty regions\n", self.events, self.dirty);
-        if self.name.is_some() {
-            text += &regions::show_written(self.written, self.bytes);
-        }
-        if let Some(log) = self.log_name() {
-            text += &format!("what was written last may be on the log {log} alone\n");
-        }
-        if let Some(moved) = self.growth() {
-            text += &format!("growing: {:.1} % has moved; it goes on when the array is served\n", 100.0 * moved);
-        }
-        if let Some(advice) = &self.advice {
-            text += &format!("{advice}\n");
-        }
-        for (disk, state) in self.disks.iter().enumerate() {
-            let why = self.complaint(disk, state).map(|what| format!(": {what}")).unwrap_or_default();
-            text += &format!("disk {disk}  {}{why}\n", state.word());
-        }
-        text
     }
 }
 

@@ -21,6 +21,7 @@ mod orders;
 mod regions;
 mod resync;
 mod sweep;
+mod told;
 mod upkeep;
 pub(crate) mod write_log;
 

@@ -6,7 +6,7 @@ use crate::Rates;
 use crate::array::{self, Absent, ArrayNotes, ArrayStatus, BEFORE, BEHIND, Lacking, OpenedMember, RepairPace};
 use crate::claim::Use;
 use crate::unit::{Faulty, LiveDevice, MemberOpener, Members, Summed};
-use block::{At, BLOCK_BYTES, BadInput, Caps, DiskId, Qos, Span};
+use block::{At, BLOCK_BYTES, BadInput, Caps, DiskId, Qos, Span, units};
 use load::experiment::{ArrayChoice, DriveChoice, Experiment, Held, Live};
 use load::workload::Kind;
 use sched::array::Geometry;
@@ -74,8 +74,15 @@ struct Opened {
     notes: Vec<String>,
 }
 
-/// Opens the disks of an array; those that cannot be had are lacking.
-fn open(experiment: &Experiment, array: &ArrayChoice, how: Use, seed: u64) -> Result<Opened, BadInput> {
+/// Opens the disks of an array; those that cannot be had are lacking. Where an array is on them that is kept, so are those that are too
+/// small for it.
+fn open(
+    experiment: &Experiment,
+    array: &ArrayChoice,
+    existing: Existing,
+    how: Use,
+    seed: u64,
+) -> Result<Opened, BadInput> {
     let short = experiment.scheduler.rules.plan.is_some();
     let how = if lasts(experiment) { Use::Writes } else { how };
     let (mut members, mut rotational, mut notes) = (Vec::<OpenedMember>::new(), true, Vec::new());
@@ -95,9 +102,17 @@ fn open(experiment: &Experiment, array: &ArrayChoice, how: Use, seed: u64) -> Re
             Err(error) => return Err(error),
         }
     }
+    if lasts(experiment) && existing == Existing::Kept {
+        refuse_short(&mut members);
+    }
     // Of no disk at all, as where another service has them, nothing can be told.
-    if let Some(error) = first.filter(|_| members.iter().all(Result::is_err)) {
-        return Err(error);
+    if let Some(why) =
+        members.first().and_then(|member| member.as_ref().err()).filter(|_| members.iter().all(Result::is_err))
+    {
+        let small = || {
+            BadInput::new(experiment.file.clone(), At::File, format!("no disk can be had: {why}"), "bring them back")
+        };
+        return Err(first.unwrap_or_else(small));
     }
     let least = members.iter().flatten().map(|unit| unit.bytes() / BLOCK_BYTES).min().unwrap_or(0);
     let bad = |(what, mend): (String, String)| BadInput::new(experiment.file.clone(), At::File, what, mend);
@@ -134,6 +149,19 @@ impl Opened {
         let made = Geometry::within(array.level, disks, array.unit, least, (BEFORE, BEHIND));
         self.geometry = made.map_or(self.geometry, |geometry| found.fit(&geometry));
         (self, advice)
+    }
+}
+
+/// A disk that has less than the array's part of one cannot be had. How much that is, most of them tell.
+fn refuse_short(members: &mut [OpenedMember]) {
+    let Some(found) = array::find_layout(members) else { return };
+    for member in members {
+        let Ok(unit) = member else { continue };
+        let (has, wanted) = (unit.bytes() / BLOCK_BYTES, found.blocks_of_a_disk());
+        if has < wanted && unit.has_sums() == found.has_sums() {
+            let (has, wanted) = (units::show_blocks(has), units::show_blocks(wanted));
+            *member = Err(format!("it has {has}, and the array's part of a disk is {wanted}"));
+        }
     }
 }
 
@@ -190,7 +218,7 @@ fn wrap(experiment: &Experiment, unit: Box<dyn LiveDevice>) -> Box<dyn LiveDevic
 pub fn devices(experiment: &Experiment, how: Use, seed: u64) -> Result<Made, BadInput> {
     let short = experiment.scheduler.rules.plan.is_some();
     let Some(array) = &experiment.array else { return device(&experiment.drive, how, short, seed) };
-    let opened = open(experiment, array, how, seed)?;
+    let opened = open(experiment, array, Existing::Kept, how, seed)?;
     let (opened, advice) = if lasts(experiment) { opened.fit(experiment, array, seed) } else { (opened, None) };
     let Opened { mut members, geometry, rotational, mut notes } = opened;
     let bad = |what: String, mend: String| BadInput::new(experiment.file.clone(), At::File, what, mend);
@@ -261,7 +289,7 @@ fn array_of(experiment: &Experiment) -> Result<&ArrayChoice, BadInput> {
 /// When there is none, or no disk can be had.
 pub fn array_status(experiment: &Experiment) -> Result<(ArrayStatus, Result<(), BadInput>), BadInput> {
     let array = array_of(experiment)?;
-    let (opened, advice) = open(experiment, array, Use::Writes, 0)?.fit(experiment, array, 0);
+    let (opened, advice) = open(experiment, array, Existing::Kept, Use::Writes, 0)?.fit(experiment, array, 0);
     let Opened { mut members, geometry, .. } = opened;
     let mut status = array::inspect(&mut members, &geometry);
     status.advice = advice;
@@ -286,7 +314,7 @@ pub enum Existing {
 /// When a disk cannot be had, or is of an array already and is not to be taken from that.
 pub fn create_array(experiment: &Experiment, existing: Existing) -> Result<String, BadInput> {
     let array = array_of(experiment)?;
-    let Opened { mut members, geometry, .. } = open(experiment, array, Use::Writes, 0)?;
+    let Opened { mut members, geometry, .. } = open(experiment, array, existing, Use::Writes, 0)?;
     let bad = |what: String, mend: &str| BadInput::new(experiment.file.clone(), At::File, what, mend);
     let status = array::inspect(&mut members, &geometry);
     let former = status.names().map(|(array, _)| array);
@@ -300,4 +328,45 @@ pub fn create_array(experiment: &Experiment, existing: Existing) -> Result<Strin
         units.push(member.map_err(|why| bad(why, "an array is made of all its disks"))?);
     }
     array::create(&mut units, geometry).map_err(|error| bad(format!("cannot be made: {error}"), "see to the disk"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use load::experiment;
+    use std::fs::{File, OpenOptions};
+
+    #[test]
+    fn a_disk_that_became_shorter_is_the_one_that_is_named() {
+        let folder = std::env::temp_dir().join(format!("halfturn-short-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        let path = |disk: u32| folder.join(format!("disk.{disk}"));
+        let size = |file: File, bytes: u64| file.set_len(bytes).expect("a size");
+        (0..3).for_each(|disk| size(File::create(path(disk)).expect("a file"), 8 << 20));
+        let disks: String = (0..3).map(|disk| format!("[[disk]]\npath = \"disk.{disk}\"\n")).collect();
+        let file = folder.join("a.toml").display().to_string();
+        let read = |lines: &str| {
+            let text = format!("{disks}[array]\nlevel = \"5\"\n{lines}\n[[volume]]\nname = \"a\"\n");
+            experiment::parse_service(&file, &text, &[]).unwrap_or_else(|error| panic!("{error}"))
+        };
+        let (all, degraded) = (read(""), read("degraded = true"));
+        create_array(&all, Existing::Kept).expect("an array");
+        for left in [4 << 20, 100 << 10] {
+            size(OpenOptions::new().write(true).open(path(2)).expect("a file"), left);
+            let told = devices(&all, Use::Writes, 0).err().expect("it is refused").to_string();
+            assert!(told.contains("disk 2 cannot be had: it has") && told.contains("is 8136 KiB"), "{told}");
+            let (status, _) = array_status(&all).expect("a status");
+            let words: Vec<&str> = status.disks.iter().map(array::MemberState::word).collect();
+            assert_eq!(words, ["sound", "sound", "absent"]);
+        }
+        (0..2).for_each(|disk| size(OpenOptions::new().write(true).open(path(disk)).expect("a file"), 4 << 20));
+        let told = devices(&all, Use::Writes, 0).err().expect("none has enough").to_string();
+        assert!(told.contains("no disk can be had: it has 4 MiB"), "{told}");
+        (0..2).for_each(|disk| size(OpenOptions::new().write(true).open(path(disk)).expect("a file"), 8 << 20));
+        drop(devices(&degraded, Use::Writes, 0).expect("the others hold all of it"));
+        size(OpenOptions::new().write(true).open(path(2)).expect("a file"), 4 << 20);
+        create_array(&all, Existing::Overwritten).expect("a smaller array");
+        drop(devices(&all, Use::Writes, 0).expect("it is served"));
+        std::fs::remove_dir_all(&folder).expect("its folder");
+    }
 }

@@ -1,6 +1,6 @@
 //! What stands for TLS in a build without it.
 
-use super::Carriers;
+use super::{CarriedSocket, Carriers, Reloaded};
 use block::{At, BadInput};
 use load::experiment::TlsPlan;
 use nbd::Uri;
@@ -20,6 +20,10 @@ pub(crate) struct TlsSession(Infallible);
 impl TlsServer {
     pub(crate) fn load(plan: &TlsPlan) -> std::result::Result<TlsServer, BadInput> {
         Err(BadInput::new(plan.certificates.display().to_string(), At::File, ABSENT, MEND))
+    }
+
+    pub(crate) fn reload(&self) -> std::result::Result<Reloaded, BadInput> {
+        match self.0 {}
     }
 
     pub(crate) fn begin(&self) -> std::result::Result<TlsSession, String> {
@@ -44,7 +48,7 @@ impl TlsSession {
         match self.0 {}
     }
 
-    pub(crate) fn carry(self, _: OwnedFd, _: &[u8], _: &Carriers) -> Result<OwnedFd> {
+    pub(crate) fn carry(self, _: OwnedFd, _: &[u8], _: &Carriers) -> Result<CarriedSocket> {
         match self.0 {}
     }
 }

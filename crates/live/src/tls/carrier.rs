@@ -11,6 +11,7 @@ use rustls::Connection;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
+use std::sync::{Arc, OnceLock};
 
 /// The stack of its thread.
 pub(super) const STACK: usize = 256 << 10;
@@ -34,13 +35,21 @@ pub(super) struct Carrier {
     chunk: Vec<u8>,
     peer_speaks: bool,
     engine_speaks: bool,
+    /// Why TLS broke off, for whoever has the engine's end.
+    broken: Arc<OnceLock<String>>,
 }
 
 /// What a carrier can do nothing about: it ends.
 struct Over;
 
 impl Carrier {
-    pub(super) fn new(session: Connection, peer: OwnedFd, engine: OwnedFd, early: Vec<u8>) -> io::Result<Carrier> {
+    pub(super) fn new(
+        session: Connection,
+        peer: OwnedFd,
+        engine: OwnedFd,
+        early: Vec<u8>,
+        broken: Arc<OnceLock<String>>,
+    ) -> io::Result<Carrier> {
         ioctl_fionbio(&peer, true)?;
         ioctl_fionbio(&engine, true)?;
         Ok(Carrier {
@@ -52,6 +61,7 @@ impl Carrier {
             chunk: vec![0; CHUNK],
             peer_speaks: true,
             engine_speaks: true,
+            broken,
         })
     }
 
@@ -140,11 +150,12 @@ impl Carrier {
         let mut bytes = &self.chunk[..count];
         while !bytes.is_empty() {
             self.session.read_tls(&mut bytes).map_err(|_| Over)?;
-            let Ok(state) = self.session.process_new_packets() else {
+            let state = self.session.process_new_packets().map_err(|error| {
                 // The peer is told why, if it listens.
                 let _ = self.session.write_tls(&mut self.peer);
-                return Err(Over);
-            };
+                self.broken.get_or_init(|| error.to_string());
+                Over
+            })?;
             let _ = self.session.reader().read_to_end(&mut self.plain);
             if state.peer_has_closed() {
                 self.peer_speaks = false;

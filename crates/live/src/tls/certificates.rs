@@ -1,6 +1,6 @@
 //! Who is who: certificates in a folder, by the names that nbdkit, QEMU and libnbd use.
 
-use super::TlsSession;
+use super::{Reloaded, TlsSession};
 use block::{At, BadInput};
 use load::experiment::TlsPlan;
 use nbd::{Address, Uri};
@@ -17,25 +17,71 @@ use rustls::{
 use std::io::{Error, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 const AUTHORITY: &str = "ca-cert.pem";
+const SHOWN: &str = "server-cert.pem";
+const KEY: &str = "server-key.pem";
 const REVOKED: &str = "ca-crl.pem";
 const MEND: &str =
     "put ca-cert.pem, server-cert.pem and server-key.pem there, in PEM, as nbdkit's manual says how to make them";
 
 /// What a service shows its clients, and wants of them.
-pub(crate) struct TlsServer(Arc<ServerConfig>);
+pub(crate) struct TlsServer {
+    plan: TlsPlan,
+    /// As it is for whoever comes now.
+    current: Mutex<ServerSide>,
+}
+
+/// What the files of a folder come to.
+struct ServerSide {
+    /// What they hold, of those that are there.
+    files: [Option<Vec<u8>>; 4],
+    config: Arc<ServerConfig>,
+}
 
 impl TlsServer {
     /// Reads the certificates of a folder.
     pub(crate) fn load(plan: &TlsPlan) -> Result<TlsServer, BadInput> {
+        Ok(TlsServer { plan: plan.clone(), current: Mutex::new(ServerSide::load(plan)?) })
+    }
+
+    /// Reads them again, for those who come from now on; where they are of no use all stays as it is.
+    pub(crate) fn reload(&self) -> Result<Reloaded, BadInput> {
+        if self.current().files == read_files(&self.plan.certificates) {
+            return Ok(Reloaded::Alike);
+        }
+        let new = ServerSide::load(&self.plan)?;
+        *self.current() = new;
+        Ok(Reloaded::Changed)
+    }
+
+    /// Begins with a client.
+    pub(crate) fn begin(&self) -> Result<TlsSession, String> {
+        let config = Arc::clone(&self.current().config);
+        let session = ServerConnection::new(config).map_err(|error| error.to_string())?;
+        Ok(TlsSession::new(session.into()))
+    }
+
+    fn current(&self) -> MutexGuard<'_, ServerSide> {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What each of the files of a folder holds that a service reads.
+fn read_files(folder: &Path) -> [Option<Vec<u8>>; 4] {
+    [AUTHORITY, SHOWN, KEY, REVOKED].map(|file| std::fs::read(folder.join(file)).ok())
+}
+
+impl ServerSide {
+    fn load(plan: &TlsPlan) -> Result<ServerSide, BadInput> {
         let folder = &plan.certificates;
+        let files = read_files(folder);
         let bad =
             |file: &str, what: String| BadInput::new(folder.join(file).display().to_string(), At::File, what, MEND);
         let roots = roots(folder).map_err(|what| bad(AUTHORITY, what))?;
-        let chain = chain(&folder.join("server-cert.pem")).map_err(|what| bad("server-cert.pem", what))?;
-        let key = key(&folder.join("server-key.pem")).map_err(|what| bad("server-key.pem", what))?;
+        let chain = chain(&folder.join(SHOWN)).map_err(|what| bad(SHOWN, what))?;
+        let key = key(&folder.join(KEY)).map_err(|what| bad(KEY, what))?;
         let provider = Arc::new(ring::default_provider());
         let revoked = read_revocations(folder).map_err(|what| bad(REVOKED, what))?;
         let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider));
@@ -44,21 +90,15 @@ impl TlsServer {
         let verifier = if plan.verify_clients { verifier } else { verifier.allow_unauthenticated() };
         let verifier = verifier.build().map_err(|error| bad(AUTHORITY, error.to_string()))?;
         let versions = ServerConfig::builder_with_provider(provider).with_safe_default_protocol_versions();
-        let builder = versions.map_err(|error| bad("server-cert.pem", error.to_string()))?;
+        let builder = versions.map_err(|error| bad(SHOWN, error.to_string()))?;
         let mut config = builder
             .with_client_cert_verifier(verifier)
             .with_single_cert(chain, key)
-            .map_err(|error| bad("server-key.pem", error.to_string()))?;
+            .map_err(|error| bad(KEY, error.to_string()))?;
         // A session that is resumed shows no certificate again, though it may have been revoked meanwhile.
         config.session_storage = Arc::new(NoServerSessionStorage {});
         config.send_tls13_tickets = 0;
-        Ok(TlsServer(Arc::new(config)))
-    }
-
-    /// Begins with a client.
-    pub(crate) fn begin(&self) -> Result<TlsSession, String> {
-        let session = ServerConnection::new(Arc::clone(&self.0)).map_err(|error| error.to_string())?;
-        Ok(TlsSession::new(session.into()))
+        Ok(ServerSide { files, config: Arc::new(config) })
     }
 }
 

@@ -38,7 +38,7 @@ impl Doorstep {
             sizes: Vec::new(),
             clients: vec![vec!["bob".into()], Vec::new()],
             policy: TlsPolicy::Required,
-            tls: Some(TlsServer::load(&plan).unwrap_or_else(|error| panic!("{error}"))),
+            tls: Some(TlsServer::load(&plan).unwrap_or_else(|error| panic!("{error}")).into()),
             carriers: Carriers::default(),
         };
         let certificates = Some(certificates.display().to_string());

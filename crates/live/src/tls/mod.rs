@@ -26,8 +26,33 @@ pub(crate) use certificates::{TlsServer, connect};
 #[cfg(feature = "tls")]
 pub(crate) use session::TlsSession;
 
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use block::BadInput;
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
+
+/// What reading certificates again came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reloaded {
+    /// Whoever comes from now on sees others.
+    Changed,
+    /// They are as they were.
+    Alike,
+}
+
+/// The certificates of a running service, if it has any.
+#[derive(Clone)]
+pub struct Certificates(pub(crate) Option<Arc<TlsServer>>);
+
+impl Certificates {
+    /// Reads them again, for those who connect from now on.
+    ///
+    /// # Errors
+    /// When they are of no use: then all stays as it is.
+    pub fn reload(&self) -> Result<Reloaded, BadInput> {
+        self.0.as_ref().map_or(Ok(Reloaded::Alike), |server| server.reload())
+    }
+}
 
 /// Connections whose bytes are being carried: a service ends when the last answers are with its clients.
 #[derive(Clone, Default)]
@@ -35,6 +60,13 @@ pub(crate) struct Carriers(Arc<(Mutex<usize>, Condvar)>);
 
 /// One of them; it is gone when this is.
 pub(crate) struct Carried(Carriers);
+
+/// The engine's end of a connection that is carried.
+pub(crate) struct CarriedSocket {
+    pub(crate) socket: OwnedFd,
+    /// Why the peer is not heard any more, where TLS says so.
+    pub(crate) broken: Arc<OnceLock<String>>,
+}
 
 impl Carriers {
     #[cfg_attr(not(feature = "tls"), expect(dead_code))]

@@ -2,10 +2,11 @@
 
 use super::carrier::Carrier;
 use super::names::names;
-use super::{Carriers, carrier};
+use super::{CarriedSocket, Carriers, carrier};
 use rustls::Connection;
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::fd::OwnedFd;
+use std::sync::{Arc, OnceLock};
 
 /// Bytes of TLS, and of what is in it, that wait to be taken.
 const BUFFERED: usize = 1 << 20;
@@ -61,16 +62,17 @@ impl TlsSession {
     ///
     /// # Errors
     /// When there are no descriptors or threads left.
-    pub(crate) fn carry(self, socket: OwnedFd, early: &[u8], carriers: &Carriers) -> io::Result<OwnedFd> {
+    pub(crate) fn carry(self, socket: OwnedFd, early: &[u8], carriers: &Carriers) -> io::Result<CarriedSocket> {
         let (ours, theirs) = std::os::unix::net::UnixStream::pair()?;
-        let carrier = Carrier::new(self.0, socket, ours.into(), early.to_vec())?;
+        let broken = Arc::new(OnceLock::new());
+        let carrier = Carrier::new(self.0, socket, ours.into(), early.to_vec(), Arc::clone(&broken))?;
         let carried = carriers.begin();
         let thread = std::thread::Builder::new().name("tls".into()).stack_size(carrier::STACK);
         thread.spawn(move || {
             carrier.run();
             drop(carried);
         })?;
-        Ok(theirs.into())
+        Ok(CarriedSocket { socket: theirs.into(), broken })
     }
 }
 

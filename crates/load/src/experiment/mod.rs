@@ -266,6 +266,15 @@ pub fn parse_service(name: &str, text: &str, sets: &[String]) -> Result<Experime
 /// Bad input with file, line and mend.
 pub fn parse_devices(name: &str, text: &str, sets: &[String]) -> Result<ServicePlan, BadInput> {
     let document = service_document(name, text, sets)?;
+    if !document.root().has("volume") {
+        let what = "no [[volume]]: nothing is served";
+        return Err(BadInput::new(
+            name,
+            At::File,
+            what,
+            "add one with a `name` and, unless it is all of the device, a `size`",
+        ));
+    }
     match document.root().has("device") {
         true => device::read_each(&document, Path::new(name)),
         false => parse_service(name, text, sets).map(ServicePlan::of_one),

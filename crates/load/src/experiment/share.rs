@@ -93,8 +93,17 @@ pub fn check(claim: &Claim) -> Result<(), (&'static str, String, &'static str)> 
     if share <= 0.0 {
         return Err(("share", format!("a share of {share}"), "give a weight above 0"));
     }
+    if share > HEAVIEST {
+        return Err(("share", format!("a share of {share:e}"), "give a weight of at most a million"));
+    }
     if limit <= 0.0 {
         return Err(("limit", "a limit of 0 lets nothing be served".into(), "give a part above 0"));
+    }
+    if limit > 1.0 {
+        return Err(("limit", format!("a limit of {limit} is more than all of the arm's time"), "give a part up to 1"));
+    }
+    if floor < 0.0 {
+        return Err(("floor", format!("a floor of {floor}"), "give a part from 0 to 1"));
     }
     if floor > limit {
         return Err(("floor", format!("a floor of {floor} is above the limit of {limit}"), "give a lower floor"));

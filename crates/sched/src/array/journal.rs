@@ -187,7 +187,19 @@ impl<P: Predictor> Array<P> {
             return Leave::Recorded;
         }
         self.free_record(id, out);
-        if self.take_record(id) { Leave::Recorded } else { self.put_off(id, out) }
+        if self.take_record(id) {
+            return Leave::Recorded;
+        }
+        if (0..self.geometry.disks()).any(|disk| self.is_good_for_records(DiskId(disk))) {
+            return self.put_off(id, out);
+        }
+        // No disk is left that could have it, and what waited for one would wait for ever.
+        self.give_up(id, out);
+        Leave::Refused
+    }
+
+    fn is_good_for_records(&self, disk: DiskId) -> bool {
+        self.journal.as_ref().is_some_and(|journal| self.takes_records(journal, disk))
     }
 
     /// An update begins anew when it can go on.

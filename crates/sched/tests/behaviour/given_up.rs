@@ -284,6 +284,22 @@ fn with_parity_a_disk_that_does_not_take_its_part_is_given_up_though_it_was_need
     assert_eq!(told, [Action::GiveUp(DiskId(0)), finish(0, Ending::Failed(EIO))]);
 }
 
+/// None is left for the record that a write of a row would need.
+#[test]
+fn a_write_fails_where_no_disk_is_left() {
+    for (level, disks) in [(Level::Parity, 3), (Level::DoubleParity, 4)] {
+        let all: Vec<u16> = (0..disks).collect();
+        let mut it = Told::with(level, disks, Some(JOURNAL));
+        (0..8).for_each(|id| it.asks(id, WRITE, Extent::new(u64::from(id) * 8, 8)));
+        let ends = |told: Vec<Action>| told.iter().filter(|action| matches!(action, Action::Finish(..))).count();
+        assert_eq!(ends(it.completes(&all)), 8, "{level:?}: those under way");
+        it.asks(0, WRITE, Extent::new(0, 8));
+        assert_eq!(it.completes(&all), [finish(0, Ending::Failed(EIO))], "{level:?}");
+        it.asks(0, Op::Flush, Extent::default());
+        assert_eq!(it.completes(&all), [finish(0, Ending::Failed(EIO))], "{level:?}");
+    }
+}
+
 #[test]
 fn a_hint_is_passed_over_and_zeros_are_not_made() {
     let mut it = Told::new(Level::Parity, 3);

@@ -1,7 +1,7 @@
 //! SIGHUP: the service file is read again, and what can be otherwise while it serves, is.
 
 use block::{At, BadInput};
-use live::{Caller, Desk, EngineMessage, Setting};
+use live::{Caller, Certificates, Desk, EngineMessage, Reloaded, Setting};
 use load::experiment::{self, Experiment, ServicePlan, Volume};
 use std::fs;
 use std::path::PathBuf;
@@ -17,20 +17,32 @@ pub struct Reloader {
     pub sets: Vec<String>,
     /// As it is served now.
     pub served: ServicePlan,
+    pub certificates: Certificates,
 }
 
 impl Reloader {
-    /// Reads the file again; what has changed, and what cannot, a line each.
+    /// Reads the file again, and certificates; what has changed, and what cannot, a line each.
     pub fn reload(&mut self, desk: &Desk) -> Vec<String> {
         let Some(file) = &self.file else { return vec!["there is no service file to read again".into()] };
         let name = file.display().to_string();
         let unread = |error| BadInput::new(&name, At::File, format!("cannot be read: {error}"), "mend it, and reload");
         let read = fs::read_to_string(file).map_err(unread);
         let wanted = read.and_then(|text| experiment::parse_devices(&name, &text, &self.sets));
-        match wanted {
+        let mut told = match wanted {
             Ok(wanted) => self.follow(&name, &wanted, desk),
             Err(error) => vec![format!("{error}\nnothing is changed")],
+        };
+        match self.certificates.reload() {
+            Ok(Reloaded::Alike) => {}
+            Ok(Reloaded::Changed) => {
+                told.push("certificates were read again, for those who connect from now on".into())
+            }
+            Err(error) => told.push(format!("{error}\ncertificates are as before")),
         }
+        if told.is_empty() {
+            told.push(format!("{name}: nothing has changed"));
+        }
+        told
     }
 
     /// Serves as a file wants it, as far as that is possible.
@@ -42,9 +54,6 @@ impl Reloader {
         for served in &mut self.served.devices {
             let Some(wanted) = wanted.devices.iter().find(|wanted| wanted.device == served.device) else { continue };
             told.extend(follow_volumes(served, name, wanted, desk));
-        }
-        if told.is_empty() {
-            told.push(format!("{name}: nothing has changed"));
         }
         told
     }
@@ -88,6 +97,13 @@ fn list_fixed_devices(old: &ServicePlan, new: &ServicePlan) -> Vec<String> {
     fixed.extend(new.devices.iter().filter(is_new).map(|new| format!("{} is not served yet", shown(new))));
     fixed.sort();
     fixed.dedup();
+    let (old, new) = (old.volume_names(), new.volume_names());
+    let common = |of: &[&str], other: &[&str]| -> Vec<String> {
+        of.iter().filter(|name| other.contains(name)).map(|name| (*name).into()).collect()
+    };
+    if common(&old, &new) != common(&new, &old) {
+        fixed.push("volumes are offered in the order of before, the first to clients who name none".into());
+    }
     fixed
 }
 
@@ -151,6 +167,21 @@ mod tests {
         let (before, after) = (service(BEFORE), service(&BEFORE.replace("\"1\"", "\"1\", degraded = true")));
         assert_eq!(list_fixed(&before, &before), [""; 0]);
         assert_eq!(list_fixed(&before, &after), ["[array] is not changed while it serves"]);
+    }
+
+    #[test]
+    fn another_order_of_volumes_is_said() {
+        let plan = |names: [&str; 3]| {
+            let volumes = names.map(|name| format!("[[volume]]\nname = \"{name}\"\nof = \"all\"\n")).concat();
+            let text = format!("drive = {{ path = \"ram:1MiB\" }}\n[[volume]]\nname = \"all\"\n{volumes}");
+            ServicePlan::of_one(service(&text))
+        };
+        let before = plan(["a", "b", "c"]);
+        assert_eq!(list_fixed_devices(&before, &plan(["a", "b", "c"])), [""; 0]);
+        let told = ["volumes are offered in the order of before, the first to clients who name none"];
+        assert_eq!(list_fixed_devices(&before, &plan(["b", "a", "c"])), told);
+        let told = ["volume 'b' is served still", "volume 'd' is not served yet"];
+        assert_eq!(list_fixed_devices(&before, &plan(["d", "a", "c"])), told);
     }
 
     #[test]

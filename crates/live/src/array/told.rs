@@ -1,0 +1,76 @@
+//! What the disks of an array tell of it, for users and for programs.
+
+use super::assembly::{ArrayStatus, MemberState};
+use super::regions;
+use block::units;
+use sched::array::Level;
+use serde_json::{Value, json};
+
+/// A layout as users see it: level, blocks of a stripe unit, units of a disk, disks.
+pub(super) fn show_layout((level, unit, rows, disks): (Level, u32, u64, usize)) -> String {
+    let level = match level {
+        Level::Striped => "0".into(),
+        Level::Mirrored { copies } => format!("0/1 with {copies} copies"),
+        Level::Parity => "5".into(),
+        Level::DoubleParity => "6".into(),
+    };
+    format!("level {level} of {disks} disks, {rows} stripe units of {} on each", units::show_blocks(unit.into()))
+}
+
+impl ArrayStatus {
+    /// The log without which it is not to be had, as users see it.
+    fn log_name(&self) -> Option<String> {
+        let (_, log) = self.names()?;
+        log.map(|log| log.iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+
+    /// Whether it is growing, and what part of it has moved: 0 to 1.
+    fn growth(&self) -> Option<f64> {
+        let label = self.label.as_ref()?;
+        label.growth.map(|growth| growth.grown.rows as f64 / label.rows.max(1) as f64)
+    }
+
+    /// What is wrong with a disk in this array. Where no disk has a superblock, none differs from the others by that.
+    fn complaint(&self, disk: usize, state: &MemberState) -> Option<String> {
+        let is_alike = self.name.is_none() && *state == MemberState::Unlabelled;
+        state.complaint(disk).filter(|_| !is_alike).map(|(what, _)| what)
+    }
+
+    /// What is found, as JSON for programs.
+    #[must_use]
+    pub fn json(&self) -> Value {
+        let disk = |(disk, state): (usize, &MemberState)| {
+            let why = self.complaint(disk, state);
+            json!({ "disk": disk, "state": state.word(), "why": why })
+        };
+        let disks: Vec<Value> = self.disks.iter().enumerate().map(disk).collect();
+        json!({
+            "array": self.name, "events": self.events, "dirty_regions": self.dirty, "written_bytes": self.written,
+            "bytes": self.bytes, "disks": disks, "log": self.log_name(), "grown": self.growth(), "advice": self.advice,
+        })
+    }
+
+    /// As lines for users.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let name = self.name.as_deref().unwrap_or("not made yet");
+        let mut text = format!("array {name}, {} events, {} dirty regions\n", self.events, self.dirty);
+        if self.name.is_some() {
+            text += &regions::show_written(self.written, self.bytes);
+        }
+        if let Some(log) = self.log_name() {
+            text += &format!("what was written last may be on the log {log} alone\n");
+        }
+        if let Some(moved) = self.growth() {
+            text += &format!("growing: {:.1} % has moved; it goes on when the array is served\n", 100.0 * moved);
+        }
+        if let Some(advice) = &self.advice {
+            text += &format!("{advice}\n");
+        }
+        for (disk, state) in self.disks.iter().enumerate() {
+            let why = self.complaint(disk, state).map(|what| format!(": {what}")).unwrap_or_default();
+            text += &format!("disk {disk}  {}{why}\n", state.word());
+        }
+        text
+    }
+}
