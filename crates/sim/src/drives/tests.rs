@@ -4,6 +4,7 @@ use super::*;
 use crate::made::Made;
 use crate::tell::UNTOLD;
 use block::{Extent, Lbn, Op, Qos, Request, Verb};
+use flow::PictureScope;
 use load::{Load, Meter, Served};
 
 /// Requests at given times, of so many blocks.
