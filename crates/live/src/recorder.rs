@@ -21,13 +21,13 @@ const SOON: Duration = Duration::from_millis(500);
 /// A world of which is written down what happens to the core, and what that decides.
 pub struct RunRecorder<'a, W> {
     world: &'a mut W,
-    shared: Arc<Shared>,
+    shared: Arc<RecordQueue>,
     thread: JoinHandle<io::Result<()>>,
 }
 
 /// What the world and the thread that writes have in common.
-struct Shared {
-    waiting: Mutex<Waiting>,
+struct RecordQueue {
+    waiting: Mutex<QueuedRecords>,
     /// There is a block to write, or no more to come.
     filled: Condvar,
     /// There is room again.
@@ -35,7 +35,7 @@ struct Shared {
 }
 
 /// What waits to be written.
-struct Waiting {
+struct QueuedRecords {
     writer: LogWriter,
     stage: RecordStage,
 }
@@ -50,15 +50,16 @@ enum RecordStage {
     Failed,
 }
 
-impl Shared {
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+impl RecordQueue {
+    fn waiting(&self) -> MutexGuard<'_, QueuedRecords> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Writes what waits into a file, until there is no more to come.
     fn write(&self, file: &mut impl Write) -> io::Result<()> {
         loop {
-            let little = |waiting: &mut Waiting| waiting.writer.len() < BLOCK && waiting.stage == RecordStage::GoesOn;
+            let little =
+                |waiting: &mut QueuedRecords| waiting.writer.len() < BLOCK && waiting.stage == RecordStage::GoesOn;
             let waited = self.filled.wait_timeout_while(self.waiting(), SOON, little);
             let (mut waiting, _) = waited.unwrap_or_else(PoisonError::into_inner);
             let (bytes, stage) = (waiting.writer.take(), waiting.stage);
@@ -75,11 +76,12 @@ impl Shared {
         }
     }
 
-    /// Puts something down.
+    /// Puts something down, to be written soon.
     fn put(&self, what: impl FnOnce(&mut LogWriter)) {
         let mut waiting = self.waiting();
         if waiting.writer.len() >= MOST {
-            let full = |waiting: &mut Waiting| waiting.writer.len() >= MOST && waiting.stage == RecordStage::GoesOn;
+            let full =
+                |waiting: &mut QueuedRecords| waiting.writer.len() >= MOST && waiting.stage == RecordStage::GoesOn;
             waiting = self.taken.wait_while(waiting, full).unwrap_or_else(PoisonError::into_inner);
         }
         if waiting.stage == RecordStage::GoesOn {
@@ -97,8 +99,9 @@ impl<'a, W: World> RunRecorder<'a, W> {
     /// # Errors
     /// When there is no thread to be had.
     pub fn new(world: &'a mut W, head: &LogHead, mut file: File) -> io::Result<RunRecorder<'a, W>> {
-        let waiting = Waiting { writer: LogWriter::new(head), stage: RecordStage::GoesOn };
-        let shared = Arc::new(Shared { waiting: Mutex::new(waiting), filled: Condvar::new(), taken: Condvar::new() });
+        let waiting = QueuedRecords { writer: LogWriter::new(head), stage: RecordStage::GoesOn };
+        let shared =
+            Arc::new(RecordQueue { waiting: Mutex::new(waiting), filled: Condvar::new(), taken: Condvar::new() });
         let theirs = Arc::clone(&shared);
         let write = move || theirs.write(&mut file);
         let thread = std::thread::Builder::new().name("recorder".into()).spawn(write)?;
