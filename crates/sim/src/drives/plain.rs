@@ -43,9 +43,12 @@ impl<M: Machine, L: Measured> Drives<'_, M, L> {
         let one = core.has_one_disk();
         let done = self.ends.of(if one { 0 } else { self.ends.first() });
         let has_room = core.room() > 0;
-        let due = if has_room { self.load.due() } else { self.due_crowded(done) };
+        let due = if has_room || !L::GOES_ON { self.load.due() } else { self.due_crowded(done) };
         let due = due.unwrap_or(Time::NEVER).max(self.now);
-        if done <= due {
+        if !L::GOES_ON {
+            self.crowded |= !has_room && due <= done;
+        }
+        if done <= due || !(has_room || L::GOES_ON) {
             if done > self.until || done == Time::NEVER {
                 return false;
             }
@@ -61,7 +64,7 @@ impl<M: Machine, L: Measured> Drives<'_, M, L> {
         }
         self.now = due;
         self.begin_measuring(due, None);
-        let said = match has_room {
+        let said = match has_room || !L::GOES_ON {
             true => self.load.fire(due, self.ends.mean_left(self.now)),
             false => Ok(self.load.fire_crowded(due)),
         };
