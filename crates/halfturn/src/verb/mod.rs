@@ -147,6 +147,7 @@ fn trace_format(word: &str) -> Result<::trace::Format, VerbFailure> {
 }
 
 /// A number that a service can be told: JSON has no other.
+#[cfg(feature = "linux")]
 fn finite(word: &str) -> Result<f64, String> {
     word.parse().ok().filter(|number: &f64| number.is_finite()).ok_or_else(|| "give a number".into())
 }
