@@ -9,6 +9,8 @@ use load::{Load, Meter, Served};
 use sched::Input;
 
 impl Load for ProcessSystem {
+    const GOES_ON: bool = true;
+
     fn due(&self) -> Option<Time> {
         if self.backlog.is_empty() { self.due_crowded() } else { Some(self.now) }
     }
@@ -16,7 +18,7 @@ impl Load for ProcessSystem {
     fn fire(&mut self, now: Time, _: Span) -> Result<Option<Input>, BadInput> {
         self.charge(now);
         if let Some(said) = self.backlog.pop_front() {
-            return Ok(Some(self.leaves(said)));
+            return Ok(Some(self.leave_backlog(said)));
         }
         if self.outbox.is_empty() {
             self.advance();
@@ -71,7 +73,7 @@ impl Load for ProcessSystem {
 
     fn take_served(&mut self, now: Time, id: RequestId) -> Option<Served> {
         let asked = *self.requests.get(id.0)?;
-        Some(self.serve(&asked, now))
+        Some(self.describe_served(&asked, now))
     }
 
     fn end_request(&mut self, now: Time, id: RequestId, how: Ending) {
@@ -99,7 +101,7 @@ impl Load for ProcessSystem {
 
 impl ProcessSystem {
     /// A request that waited for room is on its way.
-    fn leaves(&mut self, said: Input) -> Input {
+    fn leave_backlog(&mut self, said: Input) -> Input {
         if let Input::Submit(request) = &said
             && let Some(asked) = self.requests.get(request.id.0)
         {
@@ -118,13 +120,13 @@ impl ProcessSystem {
     /// Whatever of the sample has not ended is followed no further; what that was.
     pub fn give_up(&mut self, now: Time) -> Vec<(RequestId, Served)> {
         let left = self.requests.open().filter(|(_, asked)| asked.counts);
-        let left: Vec<_> = left.map(|(id, asked)| (id, self.serve(asked, now))).collect();
+        let left: Vec<_> = left.map(|(id, asked)| (id, self.describe_served(asked, now))).collect();
         left.iter().for_each(|(_, it)| self.meter.give_up(it));
         left
     }
 
     /// What is counted of a request, as if it ended now.
-    fn serve(&self, asked: &RequestState, now: Time) -> Served {
+    fn describe_served(&self, asked: &RequestState, now: Time) -> Served {
         Served {
             at: asked.at,
             arrived: asked.arrived,

@@ -76,8 +76,8 @@ impl RecordQueue {
         }
     }
 
-    /// Puts something down, to be written soon.
-    fn put(&self, what: impl FnOnce(&mut LogWriter)) {
+    /// Adds a record to what waits to be written; where too much does, once some of it has been.
+    fn add_record(&self, record: impl FnOnce(&mut LogWriter)) {
         let mut waiting = self.waiting();
         if waiting.writer.len() >= MOST {
             let full =
@@ -85,8 +85,10 @@ impl RecordQueue {
             waiting = self.taken.wait_while(waiting, full).unwrap_or_else(PoisonError::into_inner);
         }
         if waiting.stage == RecordStage::GoesOn {
-            what(&mut waiting.writer);
-            if waiting.writer.len() >= BLOCK {
+            let before = waiting.writer.len();
+            record(&mut waiting.writer);
+            // Who writes looks for more before it waits again: to wake it once for a block is enough.
+            if before < BLOCK && waiting.writer.len() >= BLOCK {
                 self.filled.notify_one();
             }
         }
@@ -113,7 +115,7 @@ impl<'a, W: World> RunRecorder<'a, W> {
     /// # Errors
     /// When not all of it could be written.
     pub fn finish(self) -> io::Result<()> {
-        self.shared.put(LogWriter::end);
+        self.shared.add_record(LogWriter::end);
         let mut waiting = self.shared.waiting();
         if waiting.stage == RecordStage::GoesOn {
             waiting.stage = RecordStage::Ends;
@@ -127,12 +129,12 @@ impl<'a, W: World> RunRecorder<'a, W> {
 impl<W: World> World for RunRecorder<'_, W> {
     fn next(&mut self, wake: Option<Time>, room: u32) -> Option<(Time, Input)> {
         let (now, input) = self.world.next(wake, room)?;
-        self.shared.put(|writer| writer.input(now, &input));
+        self.shared.add_record(|writer| writer.input(now, &input));
         Some((now, input))
     }
 
     fn act(&mut self, now: Time, action: Action) {
-        self.shared.put(|writer| writer.action(&action));
+        self.shared.add_record(|writer| writer.action(&action));
         self.world.act(now, action);
     }
 }

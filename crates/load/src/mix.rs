@@ -9,6 +9,9 @@ use sched::{Found, Input};
 
 /// Something that asks a core for I/O and is told how it ended.
 pub trait Load {
+    /// Whether something goes on in it where there is no room for a request.
+    const GOES_ON: bool = false;
+
     /// When something is due next.
     fn due(&self) -> Option<Time>;
 

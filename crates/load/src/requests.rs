@@ -20,7 +20,6 @@ pub use ledger::Ledger;
 use crate::experiment::{Case, DriveChoice, Experiment, Live};
 use block::{BadInput, DiskId, Ending, Extent, Op, Qos, Span, Time};
 use sched::Wait;
-use sched::array::Level;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -295,12 +294,7 @@ pub fn name_simulated_device(experiment: &Experiment) -> String {
     };
     let drive = name(&experiment.drive);
     let Some(array) = &experiment.array else { return drive };
-    let level = match array.level {
-        Level::Striped => "0",
-        Level::Mirrored { .. } => "0/1",
-        Level::Parity => "5",
-        Level::DoubleParity => "6",
-    };
+    let level = array.level.number();
     let alike = array.members.chunk_by(|a, b| a.model == b.model);
     let runs: Vec<String> = alike.map(|disks| format!("{} x {}", disks.len(), name(&disks[0]))).collect();
     match runs.is_empty() {

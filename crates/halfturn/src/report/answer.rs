@@ -1,5 +1,6 @@
 //! What a comparison comes to, in words: what was compared, which run won, by how much, and how sure that is.
 
+use super::compare::known_busy;
 use super::number;
 use super::rows::{CaseRun, keys, label, rivals};
 use load::results::{Class, ReplicationFigures, Run};
@@ -143,11 +144,8 @@ fn alone((case, run): &CaseRun, name: &str, class: &Class) -> String {
     let policy = case.experiment.scheduler.policy.manual().name;
     let times = &class.response_ms;
     let spread = times.ci95.map_or_else(String::new, |half| format!(" ± {}", brief(half)));
-    let busy = run.disks.iter().map(|disk| disk.busy).sum::<f64>() / run.disks.len() as f64;
-    let busy = match run.disks.is_empty() {
-        true => String::new(),
-        false => format!("; the arm was busy {} of the time", number::percent(busy)),
-    };
+    let told = |busy| format!("; the arm was busy {} of the time", number::percent(busy));
+    let busy = known_busy(run).map_or_else(String::new, told);
     format!(
         "{whose}{} requests under {policy}: a mean response of {}{spread} ms, 99 % within {} ms, {} MB/s{busy}.",
         number::count(class.requests),

@@ -150,6 +150,11 @@ fn busy(run: &Run) -> f64 {
     mean(run, &|disk| disk.busy)
 }
 
+/// The same, where it is known: of a device that is no simulated drive it is not.
+pub(super) fn known_busy(run: &Run) -> Option<f64> {
+    (!run.disks.is_empty()).then(|| busy(run))
+}
+
 /// Of the busy time, the per cent spent on these parts.
 fn share(run: &Run, wanted: &dyn Fn(&str) -> bool) -> f64 {
     let spent = |disk: &Disk| disk.parts.iter().filter(|(name, _)| wanted(name)).map(|(_, part)| part).sum::<f64>();

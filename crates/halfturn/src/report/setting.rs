@@ -63,12 +63,9 @@ fn drive(experiment: &Experiment) -> Vec<String> {
 }
 
 fn array(array: &ArrayChoice) -> Vec<String> {
-    let level = match array.level {
-        Level::Striped => "RAID 0".into(),
-        Level::Mirrored { copies } => format!("RAID 0/1 of {copies} copies"),
-        Level::Parity => "RAID 5".into(),
-        Level::DoubleParity => "RAID 6".into(),
-    };
+    let copies =
+        if let Level::Mirrored { copies } = array.level { format!(" of {copies} copies") } else { String::new() };
+    let level = format!("RAID {}{copies}", array.level.number());
     let unit = units::show_blocks(u64::from(array.unit));
     let others: Vec<&str> = array.members.chunk_by(|a, b| a.model == b.model).map(|disks| &*disks[0].model).collect();
     let disks = match others.is_empty() {

@@ -2,6 +2,7 @@
 //! that sorts.
 
 use super::answer::answer;
+use super::compare::known_busy;
 use super::figure::{Axis, Figure, Marks, Series};
 use super::over_time::OverTime;
 use super::page::{HtmlPage, SortableTable};
@@ -250,8 +251,7 @@ impl<'a> RunsSummary<'a> {
         heads.push("arm busy, %".into());
         let mut table = SortableTable { heads, rows: Vec::new(), words: keys.len() + 1 };
         for (case, run) in &self.pairs {
-            // Of no disk that is known, no number.
-            let busy = 100.0 * run.disks.iter().map(|disk| disk.busy).sum::<f64>() / run.disks.len() as f64;
+            let busy = known_busy(run).map_or("–".into(), |busy| format!("{:.1}", 100.0 * busy));
             for (name, class) in &run.classes {
                 let times = &class.response_ms;
                 let figures = [
@@ -268,7 +268,7 @@ impl<'a> RunsSummary<'a> {
                 let text = |figure: f64| if figure.is_nan() { "–".to_owned() } else { format!("{figure:.3}") };
                 row.extend(figures.map(text));
                 row.push(text(class.throughput_mb_s));
-                row.push(if busy.is_nan() { "–".into() } else { format!("{busy:.1}") });
+                row.push(busy.clone());
                 table.rows.push(row);
             }
         }

@@ -8,13 +8,9 @@ use serde_json::{Value, json};
 
 /// A layout as users see it: level, blocks of a stripe unit, units of a disk, disks.
 pub(super) fn show_layout((level, unit, rows, disks): (Level, u32, u64, usize)) -> String {
-    let level = match level {
-        Level::Striped => "0".into(),
-        Level::Mirrored { copies } => format!("0/1 with {copies} copies"),
-        Level::Parity => "5".into(),
-        Level::DoubleParity => "6".into(),
-    };
-    format!("level {level} of {disks} disks, {rows} stripe units of {} on each", units::show_blocks(unit.into()))
+    let copies = if let Level::Mirrored { copies } = level { format!(" with {copies} copies") } else { String::new() };
+    let (level, unit) = (level.number(), units::show_blocks(unit.into()));
+    format!("level {level}{copies} of {disks} disks, {rows} stripe units of {unit} on each")
 }
 
 impl ArrayStatus {

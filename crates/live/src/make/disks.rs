@@ -74,8 +74,8 @@ struct Opened {
     notes: Vec<String>,
 }
 
-/// Opens the disks of an array; those that cannot be had are lacking. Where an array is on them that is kept, so are those that are too
-/// small for it.
+/// Opens the disks of an array; those that cannot be had are lacking. Where the array on them is kept, a disk that is too small for it
+/// cannot be had either.
 fn open(
     experiment: &Experiment,
     array: &ArrayChoice,
@@ -106,13 +106,12 @@ fn open(
         refuse_short(&mut members);
     }
     // Of no disk at all, as where another service has them, nothing can be told.
-    if let Some(why) =
-        members.first().and_then(|member| member.as_ref().err()).filter(|_| members.iter().all(Result::is_err))
+    if members.iter().all(Result::is_err)
+        && let Some(Err(why)) = members.first()
     {
-        let small = || {
-            BadInput::new(experiment.file.clone(), At::File, format!("no disk can be had: {why}"), "bring them back")
-        };
-        return Err(first.unwrap_or_else(small));
+        let what = format!("no disk can be had: {why}");
+        let small = BadInput::new(experiment.file.clone(), At::File, what, "bring them back");
+        return Err(first.unwrap_or(small));
     }
     let least = members.iter().flatten().map(|unit| unit.bytes() / BLOCK_BYTES).min().unwrap_or(0);
     let bad = |(what, mend): (String, String)| BadInput::new(experiment.file.clone(), At::File, what, mend);

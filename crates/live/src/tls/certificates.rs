@@ -43,15 +43,17 @@ struct ServerSide {
 impl TlsServer {
     /// Reads the certificates of a folder.
     pub(crate) fn load(plan: &TlsPlan) -> Result<TlsServer, BadInput> {
-        Ok(TlsServer { plan: plan.clone(), current: Mutex::new(ServerSide::load(plan)?) })
+        let current = ServerSide::load(plan, read_files(&plan.certificates))?;
+        Ok(TlsServer { plan: plan.clone(), current: Mutex::new(current) })
     }
 
     /// Reads them again, for those who come from now on; where they are of no use all stays as it is.
     pub(crate) fn reload(&self) -> Result<Reloaded, BadInput> {
-        if self.current().files == read_files(&self.plan.certificates) {
+        let files = read_files(&self.plan.certificates);
+        if self.current().files == files {
             return Ok(Reloaded::Alike);
         }
-        let new = ServerSide::load(&self.plan)?;
+        let new = ServerSide::load(&self.plan, files)?;
         *self.current() = new;
         Ok(Reloaded::Changed)
     }
@@ -74,9 +76,10 @@ fn read_files(folder: &Path) -> [Option<Vec<u8>>; 4] {
 }
 
 impl ServerSide {
-    fn load(plan: &TlsPlan) -> Result<ServerSide, BadInput> {
+    /// Makes of the files of a folder, which hold this, what a service needs. Should they change meanwhile, they differ when they are
+    /// read again.
+    fn load(plan: &TlsPlan, files: [Option<Vec<u8>>; 4]) -> Result<ServerSide, BadInput> {
         let folder = &plan.certificates;
-        let files = read_files(folder);
         let bad =
             |file: &str, what: String| BadInput::new(folder.join(file).display().to_string(), At::File, what, MEND);
         let roots = roots(folder).map_err(|what| bad(AUTHORITY, what))?;

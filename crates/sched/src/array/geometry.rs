@@ -34,6 +34,17 @@ pub enum Level {
 }
 
 impl Level {
+    /// Its number, as users have it.
+    #[must_use]
+    pub const fn number(self) -> &'static str {
+        match self {
+            Level::Striped => "0",
+            Level::Mirrored { .. } => "0/1",
+            Level::Parity => "5",
+            Level::DoubleParity => "6",
+        }
+    }
+
     /// Parities of a row.
     #[must_use]
     pub const fn parities(self) -> u16 {

@@ -6,9 +6,6 @@ use load::{Load, Meter, Served};
 
 /// A load whose measurements the world writes.
 pub(crate) trait Measured: Load {
-    /// Whether something goes on in it where there is no room for a request.
-    const GOES_ON: bool = false;
-
     /// So many requests are to end before anything counts.
     fn settles(&self) -> u64 {
         0
@@ -70,8 +67,6 @@ impl Measured for load::Mix {
 }
 
 impl Measured for flow::ProcessSystem {
-    const GOES_ON: bool = true;
-
     fn close(&mut self, end: Time) {
         flow::ProcessSystem::close(self, end);
     }

@@ -43,12 +43,12 @@ impl<M: Machine, L: Measured> Drives<'_, M, L> {
         let one = core.has_one_disk();
         let done = self.ends.of(if one { 0 } else { self.ends.first() });
         let has_room = core.room() > 0;
-        let due = if has_room || !L::GOES_ON { self.load.due() } else { self.due_crowded(done) };
+        // Without room a load waits, or does what needs none.
+        let (waits, goes_on) = (!has_room && !L::GOES_ON, !has_room && L::GOES_ON);
+        let due = if goes_on { self.due_crowded(done) } else { self.load.due() };
         let due = due.unwrap_or(Time::NEVER).max(self.now);
-        if !L::GOES_ON {
-            self.crowded |= !has_room && due <= done;
-        }
-        if done <= due || !(has_room || L::GOES_ON) {
+        self.crowded |= waits && due <= done;
+        if done <= due || waits {
             if done > self.until || done == Time::NEVER {
                 return false;
             }
@@ -64,9 +64,9 @@ impl<M: Machine, L: Measured> Drives<'_, M, L> {
         }
         self.now = due;
         self.begin_measuring(due, None);
-        let said = match has_room || !L::GOES_ON {
-            true => self.load.fire(due, self.ends.mean_left(self.now)),
-            false => Ok(self.load.fire_crowded(due)),
+        let said = match goes_on {
+            true => Ok(self.load.fire_crowded(due)),
+            false => self.load.fire(due, self.ends.mean_left(self.now)),
         };
         match said {
             Ok(Some(Input::Submit(request))) => {
