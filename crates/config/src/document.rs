@@ -31,12 +31,20 @@ impl PartialEq for Document {
     }
 }
 
+fn too_long(name: &str) -> BadInput {
+    BadInput::new(name, At::File, "is longer than 16 MiB", "this is hardly the file you meant")
+}
+
 impl Document {
     /// Parses `text`, shown as `name` in errors.
     ///
     /// # Errors
-    /// When it is not TOML: the line and what the parser expected there.
+    /// When it is longer than 16 MiB, or not TOML: the line and what the parser expected there.
     pub fn parse(name: &str, text: &str) -> Result<Document, BadInput> {
+        // No file is read that is longer, so that none is believed that is not in a file yet.
+        if text.len() as u64 > LONGEST {
+            return Err(too_long(name));
+        }
         let starts: Vec<usize> = text.match_indices('\n').map(|(newline, _)| newline + 1).collect();
         let line = |offset: usize| starts.partition_point(|start| *start <= offset) as u64 + 1;
         let table = DeTable::parse(text).map_err(|error| {
@@ -79,7 +87,7 @@ impl Document {
             .and_then(|file| file.take(LONGEST + 1).read_to_end(&mut bytes))
             .map_err(|error| bad(At::File, format!("cannot be read: {error}"), "check the path and its permissions"))?;
         if bytes.len() as u64 > LONGEST {
-            return Err(bad(At::File, "is longer than 16 MiB".into(), "this is hardly the file you meant"));
+            return Err(too_long(&name));
         }
         let text = str::from_utf8(&bytes).map_err(|error| {
             let line = bytes[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count() as u64 + 1;

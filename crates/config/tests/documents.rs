@@ -72,6 +72,8 @@ fn what_cannot_be_read_is_said_plainly() {
     assert!(load(&folder.join("latin.toml")).unwrap_err().contains("latin.toml:2: is not UTF-8 text"));
     std::fs::write(folder.join("long.toml"), vec![b'#'; (16 << 20) + 1]).unwrap();
     assert!(load(&folder.join("long.toml")).unwrap_err().contains("longer than 16 MiB"));
+    let long = Document::parse("long.toml", &"#".repeat((16 << 20) + 1)).unwrap_err().to_string();
+    assert!(long.contains("longer than 16 MiB"), "of a text that no file may hold");
     std::fs::write(folder.join("good.toml"), VALID).unwrap();
     assert_eq!(load(&folder.join("good.toml")), Ok(()));
     std::fs::remove_dir_all(&folder).unwrap();

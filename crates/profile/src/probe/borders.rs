@@ -66,7 +66,7 @@ fn across<D: Device>(
     let Some(((from, to), distance)) = nearest(geometry, border) else { return Ok(0) };
     let [before, after] = [border, border + 1].map(|index| &geometry.map.regions[index]);
     let ends = [PatternTrack { region: before, number: from }, PatternTrack { region: after, number: to }];
-    let found = reach(eye, Verb::Read, |eye| match eye.bench.draw.below(2) {
+    let found = reach(eye, Verb::Read, 0.0, |eye| match eye.bench.draw.below(2) {
         0 => TrialPath::new(ends[0], ends[1]),
         _ => TrialPath::new(ends[1], ends[0]),
     })?;

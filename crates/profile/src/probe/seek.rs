@@ -85,9 +85,10 @@ pub fn learn<D: Device>(
         return Ok(moves);
     }
     eye.reads_on = reads_ahead(eye)?;
-    let near = if geometry.heads > 1 { over(eye, geometry, verb, (0, 1))? } else { None };
+    let enough = effort.enough();
+    let near = if geometry.heads > 1 { over(eye, geometry, verb, (0, 1), enough)? } else { None };
     moves.switch = near.map(|found| found.reach);
-    let still = reach(eye, verb, |eye| {
+    let still = reach(eye, verb, enough, |eye| {
         let TrialPath { from, to, .. } = apart(eye, geometry, cylinders, (0, 1));
         let soon = moves.switch.map(|near| (from, near.mean + SOON * eye.clock.period_ms()));
         TrialPath { via: soon, ..TrialPath::new(to, to) }
@@ -117,25 +118,26 @@ fn curve<D: Device>(
     let mut found = Vec::new();
     // Not quite from end to end: there are too few such pairs.
     for distance in distances((cylinders - 2).min(cylinders - cylinders / 64), each) {
-        found.extend(over(eye, geometry, verb, (distance, 0))?.map(|one| (distance, one)));
+        found.extend(over(eye, geometry, verb, (distance, 0), effort.enough())?.map(|one| (distance, one)));
     }
     for _ in 0..between {
         let Some((at, distance)) = uneven(&found) else { break };
-        let Some(one) = over(eye, geometry, verb, (distance, 0))? else { break };
+        let Some(one) = over(eye, geometry, verb, (distance, 0), effort.enough())? else { break };
         found.insert(at, (distance, one));
     }
     Ok(found)
 }
 
-/// The reach over so many cylinders and heads.
+/// The reach over so many cylinders and heads, as well as is `enough`.
 fn over<D: Device>(
     eye: &mut Eye<D>,
     geometry: &TrackGeometry,
     verb: Verb,
     way: (u64, u64),
+    enough: f64,
 ) -> Result<Option<ReachTrials>, BadInput> {
     let cylinders = geometry.all_cylinders();
-    reach(eye, verb, |eye| apart(eye, geometry, cylinders, way))
+    reach(eye, verb, enough, |eye| apart(eye, geometry, cylinders, way))
 }
 
 /// The distance to be measured next, and its place: between two where the curve turns most from the line through those

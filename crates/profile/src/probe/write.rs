@@ -9,6 +9,7 @@ use super::field::Field;
 use super::large::{self, LargeCommands};
 use super::seek::{SeekPoint, SeekTimes};
 use super::{shared, transfer};
+use crate::Thoroughness;
 use crate::estimate::{NS_PER_MS, median, round_ns, signed_fraction, spread};
 use crate::eye::Eye;
 use block::{BadInput, Device, Span, Verb};
@@ -78,23 +79,32 @@ pub struct Writes {
 ///
 /// # Errors
 /// As [`crate::bench::ProbeBench::write`].
-pub fn learn<D: Device>(eye: &mut Eye<D>, field: &Field, moves: &SeekTimes, bus: f64) -> Result<Writes, BadInput> {
+pub fn learn<D: Device>(
+    eye: &mut Eye<D>,
+    field: &Field,
+    moves: &SeekTimes,
+    bus: f64,
+    effort: Thoroughness,
+) -> Result<Writes, BadInput> {
     let Some(lag) = lag(eye, field)? else { return Ok(Writes::default()) };
     eye.write_lag = lag;
     let mut writes = Writes { done: true, lag, ..Writes::default() };
     if field.track(eye).is_none() {
         return Ok(writes);
     }
+    let enough = effort.enough();
     // While the arm moves the sector comes over the bus; here it must come first.
-    writes.overhead = still(eye, field, THROUGH, false)?.map(|reach| reach - bus);
-    writes.after_write =
-        [still(eye, field, Verb::Read, true)?, still(eye, field, THROUGH, true)?.map(|reach| reach - bus)];
+    writes.overhead = still(eye, field, (THROUGH, false), enough)?.map(|reach| reach - bus);
+    writes.after_write = [
+        still(eye, field, (Verb::Read, true), enough)?,
+        still(eye, field, (THROUGH, true), enough)?.map(|reach| reach - bus),
+    ];
     let mut found: Vec<(u64, ReachTrials)> = Vec::new();
     for point in &moves.points {
-        found.extend(ending(eye, field, (point.distance, 0))?.map(|found| (point.distance, found)));
+        found.extend(ending(eye, field, (point.distance, 0), enough)?.map(|found| (point.distance, found)));
     }
     if field.geometry.heads > 1 {
-        writes.switch = ending(eye, field, (0, 1))?.map(|found| found.reach);
+        writes.switch = ending(eye, field, (0, 1), enough)?.map(|found| found.reach);
     }
     let spread = common_spread(&found.iter().map(|(_, found)| found.clone()).collect::<Vec<_>>());
     writes.points =
@@ -196,24 +206,35 @@ fn ending<D: Device>(
     eye: &mut Eye<D>,
     field: &Field,
     (distance, heads): (u64, u64),
+    enough: f64,
 ) -> Result<Option<ReachTrials>, BadInput> {
     let ways = field.ways(eye, distance, heads);
-    over(eye, THROUGH, &ways)
+    over(eye, THROUGH, &ways, enough)
 }
 
 /// The reach on a track of the field, after a read or a write, ms.
-fn still<D: Device>(eye: &mut Eye<D>, field: &Field, verb: Verb, written: bool) -> Result<Option<f64>, BadInput> {
+fn still<D: Device>(
+    eye: &mut Eye<D>,
+    field: &Field,
+    (verb, written): (Verb, bool),
+    enough: f64,
+) -> Result<Option<f64>, BadInput> {
     let ways =
         field.ways(eye, 0, 0).into_iter().map(|TrialPath { to, .. }| TrialPath { written, ..TrialPath::new(to, to) });
-    Ok(over(eye, verb, &ways.collect::<Vec<_>>())?.map(|found| found.reach.mean))
+    Ok(over(eye, verb, &ways.collect::<Vec<_>>(), enough)?.map(|found| found.reach.mean))
 }
 
 /// The reach over ways.
-fn over<D: Device>(eye: &mut Eye<D>, verb: Verb, ways: &[TrialPath]) -> Result<Option<ReachTrials>, BadInput> {
+fn over<D: Device>(
+    eye: &mut Eye<D>,
+    verb: Verb,
+    ways: &[TrialPath],
+    enough: f64,
+) -> Result<Option<ReachTrials>, BadInput> {
     if ways.len() < WAYS {
         return Ok(None);
     }
-    reach(eye, verb, |eye| ways[eye.bench.draw.below(ways.len() as u64) as usize])
+    reach(eye, verb, enough, |eye| ways[eye.bench.draw.below(ways.len() as u64) as usize])
 }
 
 /// What a write adds to a move, and whether that is the same for all.

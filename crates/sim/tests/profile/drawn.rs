@@ -227,13 +227,9 @@ struct Fate {
 }
 
 /// Profiles a drawn drive and schedules it by what was found. Nothing where it was not learned, for this reason.
-fn befall(seed: u64, drawn: &Drawn) -> Result<Fate, String> {
+fn befall(seed: u64, drawn: &Drawn, effort: Thoroughness) -> Result<Fate, String> {
     let disk::Drive { sheet, truth } =
         disk::parse("drawn", "drawn.toml", &drawn.text).map_err(|error| format!("{error}\n{}", drawn.text))?;
-    let effort = match std::env::var_os("HALFTURN_THOROUGH") {
-        Some(_) => Thoroughness::Thorough,
-        None => Thoroughness::Quick,
-    };
     let drive = Drive::new(&sheet, &truth, 6 + seed);
     let profile =
         crate::profiled_behind("drawn", effort, drive, crate::late_ns()).map_err(|error| error.to_string())?;
@@ -310,11 +306,11 @@ fn tell(seed: u64, drawn: &Drawn, fate: &Result<Fate, String>) -> String {
 
 /// Profiles these drives. How many are graded good of those whose speed does not wander and that could be mapped in the time there was,
 /// and how many these are; and what is wrong.
-fn try_all(seeds: impl IntoParallelIterator<Item = u64>) -> (usize, usize, Vec<String>) {
+fn try_all(seeds: impl IntoParallelIterator<Item = u64>, effort: Thoroughness) -> (usize, usize, Vec<String>) {
     println!("| seed | grade | off, % | min | drive | |\n|---|---|---|---|---|---|");
     let each = seeds.into_par_iter().map(|seed| {
         let drawn = draw(seed);
-        let fate = befall(seed, &drawn);
+        let fate = befall(seed, &drawn, effort);
         println!("{}", tell(seed, &drawn, &fate));
         let good = matches!(&fate, Ok(Fate { grade: Grade::Good, .. }));
         let counts = !drawn.wanders && fate.as_ref().is_ok_and(|fate| fate.is_mapped);
@@ -326,8 +322,17 @@ fn try_all(seeds: impl IntoParallelIterator<Item = u64>) -> (usize, usize, Vec<S
 
 #[test]
 fn drives_that_nobody_drew_are_known_or_the_grade_says_less() {
-    let (good, steady, wrong) = try_all(1..21);
+    let (good, steady, wrong) = try_all(1..21, Thoroughness::Quick);
     assert!(wrong.is_empty() && 10 * good >= 9 * steady, "{good} of {steady} are good; {wrong:#?}");
+}
+
+/// Bands of two heads, of which only the way from the one head to the other is turned otherwise, in one of many zones, too.
+#[test]
+fn bands_of_two_heads_are_seen_wherever_their_pattern_begins() {
+    for seed in [1042, 1114] {
+        let fate = befall(seed, &draw(seed), Thoroughness::Thorough).unwrap_or_else(|why| panic!("{seed}: {why}"));
+        assert_eq!(fate.heads, (2, 2), "seed {seed}");
+    }
 }
 
 #[test]
@@ -335,7 +340,11 @@ fn drives_that_nobody_drew_are_known_or_the_grade_says_less() {
 fn many_drawn_drives() {
     let count: u64 = crate::number("HALFTURN_DRIVES").unwrap_or(100);
     let from = crate::seed();
-    let (good, steady, wrong) = try_all(from..from + count);
+    let effort = match std::env::var_os("HALFTURN_THOROUGH") {
+        Some(_) => Thoroughness::Thorough,
+        None => Thoroughness::Quick,
+    };
+    let (good, steady, wrong) = try_all(from..from + count, effort);
     println!("{good} of {steady} that are mapped and do not wander are graded good; {} are wrong", wrong.len());
     assert!(wrong.is_empty() && 10 * good >= 9 * steady, "{wrong:#?}");
 }
