@@ -3,7 +3,7 @@
 mod disks;
 mod logs;
 
-pub use disks::{Existing, array_status, create_array, devices};
+pub use disks::{Existing, MadeArray, array_status, create_array, devices};
 
 use crate::Rates;
 use crate::array;

@@ -122,6 +122,7 @@ impl NbdService {
         let sizes = plan.order.iter().map(|(device, volume)| Arc::clone(&faces[*device].sizes[*volume])).collect();
         let guard = guard(plan, exports, sizes, carriers.clone())?;
         let certificates = Certificates(guard.tls.clone());
+        notes.extend(certificates.find_refusal().map(|refusal| refusal.to_string()));
         let patience = Duration::from_nanos(whole.serve.handshake.0);
         let closed = OwnedFd::from(closed);
         let shut = closed.try_clone().map_err(|error| kernel_error(&title, &error))?;

@@ -111,7 +111,8 @@ impl Mix {
     pub fn new(experiment: &Experiment, seed: u64, blocks: u64) -> Result<Mix, BadInput> {
         let mut sources = Vec::new();
         for (i, what) in experiment.workloads.iter().enumerate() {
-            let workload = what.kind.build(&what.name, blocks, Draw::new(seed, i as u64))?;
+            let workload = what.kind.build(&what.name, blocks, Draw::new(seed, i as u64));
+            let workload = workload.map_err(|error| what.place(&experiment.file, error))?;
             sources.push(Source {
                 due: workload.due(),
                 workload,
@@ -309,6 +310,22 @@ mod tests {
         let progress = mix.meter().scan().expect("there is one");
         assert!(progress.is_done() && progress.time_until(1.0).is_some());
         assert!(!Mix::new(&of(reader), 1, 1 << 20).expect("it fits").scans());
+    }
+
+    #[test]
+    fn what_does_not_fit_the_drive_is_told_with_file_and_line() {
+        let fits = "[[workload]]\nname = \"a\"\nkind = \"closed\"\ndepth = 1\nsize = \"4KiB\"\n";
+        let second = [
+            "kind = \"closed\"\ndepth = 1\nsize = \"2GiB\"\n",
+            "kind = \"open\"\nrate = \"1/s\"\nsize = \"4KiB\"\nregion = \"1GiB..\"\n",
+            "kind = \"scan\"\nregion = \"1GiB..2GiB\"\n",
+        ];
+        for keys in second {
+            let error = Mix::new(&of(&format!("{fits}[[workload]]\nname = \"b\"\n{keys}")), 1, 1 << 20).err();
+            let error = error.expect("it does not fit");
+            assert_eq!((error.file.as_str(), error.at), ("it.toml", block::At::Line(11)), "{error}");
+            assert!(error.what.starts_with("workload 'b': ") && !error.mend.is_empty(), "{error}");
+        }
     }
 
     /// Numbers are of one request at a time and are used again; requests come in the order in which they are due; each ends

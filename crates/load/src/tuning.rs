@@ -23,7 +23,7 @@ const CHUNKS: [&str; 6] = ["64KiB", "128KiB", "256KiB", "512KiB", "1MiB", "2MiB"
 const SHARES: [u32; 3] = [2, 4, 16];
 const FLOORS: [&str; 3] = ["0.1", "0.2", "0.4"];
 /// Parts of the unseen half by which a gain is judged.
-pub const UNSEEN_PARTS: u32 = 8;
+const UNSEEN_PARTS: u32 = 8;
 
 /// Something that may be set.
 #[derive(Clone, Debug)]
@@ -55,7 +55,7 @@ pub enum LoadPart {
     Whole,
     /// This share of the first half, from its beginning.
     Seen(f64),
-    /// One of [`UNSEEN_PARTS`] of the second half: a stretch of a trace; of what is drawn, other draws.
+    /// One of the [`SearchSpace::unseen_parts`] of the second half: a stretch of a trace; of what is drawn, other draws.
     Unseen(u32),
     /// All of the second half: of what is drawn, as many draws as there are parts.
     Rest,
@@ -148,9 +148,17 @@ impl SearchSpace {
     }
 
     /// Cuts the load in half, by what a run of [`LoadPart::Whole`] came to.
-    pub fn cut(&mut self, whole: &Run) {
+    ///
+    /// # Errors
+    /// When a trace has not a request for each half.
+    pub fn cut(&mut self, whole: &Run) -> Result<(), BadInput> {
         self.cut = Some(match &self.experiment.workloads[..] {
             [only] if let Kind::Trace(trace) = &only.kind => {
+                if whole.requests < 2 {
+                    let what = format!("requests: {}, of which there are no two halves", whole.requests);
+                    let mend = "give a trace of some hundred requests or more, or more of it";
+                    return Err(BadInput::new(trace.file.display().to_string(), At::File, what, mend));
+                }
                 LoadCut::Requests { before: trace.skip, count: whole.requests }
             }
             _ => {
@@ -158,6 +166,16 @@ impl SearchSpace {
                 LoadCut::Time { warm_up: self.experiment.run.warmup, length }
             }
         });
+        Ok(())
+    }
+
+    /// How many parts the half is looked at in that is not seen: of a short trace no more than it has requests.
+    #[must_use]
+    pub fn unseen_parts(&self) -> u32 {
+        match self.cut {
+            Some(LoadCut::Requests { count, .. }) => (count - count / 2).min(UNSEEN_PARTS.into()) as u32,
+            _ => UNSEEN_PARTS,
+        }
     }
 
     /// Cuts the load where another does.
@@ -288,7 +306,8 @@ impl SearchSpace {
                 let half = count / 2;
                 let (skip, take) = match part {
                     LoadPart::Unseen(number) => {
-                        let from = |number: u32| half + (count - half) * u64::from(number) / u64::from(UNSEEN_PARTS);
+                        let from =
+                            |number: u32| half + (count - half) * u64::from(number) / u64::from(self.unseen_parts());
                         (from(number), from(number + 1) - from(number))
                     }
                     LoadPart::Seen(share) => (0, (half as f64 * share) as u64),

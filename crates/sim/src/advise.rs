@@ -12,7 +12,7 @@ use block::BadInput;
 use load::Draw;
 use load::goal::{GoalScore, SettingGoal};
 use load::results::Run;
-use load::tuning::{LoadPart, SearchSpace, TrialSetting, UNSEEN_PARTS};
+use load::tuning::{LoadPart, SearchSpace, TrialSetting};
 use rayon::prelude::*;
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
@@ -77,11 +77,12 @@ pub fn advise(
     watch: &dyn SearchWatch,
 ) -> Result<Advice, BadInput> {
     if !space.is_cut() {
-        space.cut(&try_one(space, &space.today(), LoadPart::Whole, watch)?);
+        space.cut(&try_one(space, &space.today(), LoadPart::Whole, watch)?)?;
     }
     let search = Search { space, goal, watch, memory: BTreeSet::new(), alike: BTreeMap::new(), cost: 0.0 };
     let (best, scores, tried, cost) = search.run(seed)?;
-    let parts: Vec<(usize, u32)> = (0..2).flat_map(|who| (0..UNSEEN_PARTS).map(move |part| (who, part))).collect();
+    let count = space.unseen_parts();
+    let parts: Vec<(usize, u32)> = (0..2).flat_map(|who| (0..count).map(move |part| (who, part))).collect();
     watch.plan(parts.len());
     let candidates = [space.today(), best.clone()];
     let runs: Vec<Result<Run, BadInput>> = parts
@@ -93,7 +94,7 @@ pub fn advise(
         })
         .collect();
     let mut runs = runs.into_iter().collect::<Result<Vec<Run>, BadInput>>()?;
-    let advised = runs.split_off(UNSEEN_PARTS as usize);
+    let advised = runs.split_off(count as usize);
     let unseen = runs.into_iter().zip(advised).map(|(today, advised)| [today, advised]).collect();
     Ok(Advice { best, scores, tried, cost, unseen })
 }

@@ -1,6 +1,6 @@
 //! A plan picked from the sheet and tried on the drive: how often seeks come too late, only the drive can tell.
 
-use block::{BadInput, Span};
+use block::{At, BadInput, Span};
 use disk::Sheet;
 use load::Meter;
 use load::experiment::{AddressPattern, ClosedPlan, Experiment, Kind, Pattern, Region, RunPlan, Sizes, Workload};
@@ -61,6 +61,7 @@ fn try_plan(experiment: &Experiment, plan: Option<Plan>, blocks: u32, measure: M
         Pattern { blocks, sizes: Sizes::Fixed, read: 1.0, at: AddressPattern::Random, region: Region::WHOLE, align: 1 };
     let stream = Workload {
         volume: None,
+        at: At::File,
         name: "trial".into(),
         class: "trial".into(),
         priority: 0,

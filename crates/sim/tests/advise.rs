@@ -172,6 +172,29 @@ fn the_same_seed_gives_the_same_advice_on_any_number_of_threads() {
     assert_eq!(of(1), of(3));
 }
 
+#[test]
+fn a_trace_of_one_request_has_no_halves() {
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("advise-short");
+    std::fs::create_dir_all(&folder).expect("a folder for tests");
+    for (requests, parts) in [(1, None), (2, Some(1)), (6, Some(3))] {
+        let rows: String = (1..=requests).map(|at| format!("{at},r,{},4096\n", 40_960 * at)).collect();
+        let file = folder.join("short.csv");
+        std::fs::write(&file, format!("time,op,offset,size\n{rows}")).expect("a trace");
+        let text = format!(
+            "[drive]\nmodel = \"nl20\"\n[scheduler]\npolicy = \"fcfs\"\n[[workload]]\nname = \"t\"\nkind = \"trace\"\nfile = {:?}\n",
+            file.display().to_string()
+        );
+        let (mut space, goal) = space("short", &text, "mean");
+        match advise(&mut space, &goal, 1, &Silent) {
+            Ok(advice) => assert_eq!(Some(advice.unseen.len()), parts, "{requests} requests"),
+            Err(error) => {
+                assert_eq!(parts, None, "{requests} requests: {error}");
+                assert!(error.file.ends_with("short.csv") && error.what.contains("no two halves"), "{error}");
+            }
+        }
+    }
+}
+
 /// What was planned is what was tried, nothing is planned for nothing, and where no change is for the better there is no further
 /// round of them, whatever is there already is kept.
 #[test]
@@ -190,7 +213,7 @@ fn a_search_does_what_it_plans_and_leaves_off_where_nothing_is_better() {
         assert!(planned.iter().all(|trials| *trials > 0), "{planned:?}");
         let kept = advice.scores[0].compare(&advice.scores[1]).is_eq();
         assert_eq!(kept, advice.best == space.today(), "of equals what is there already");
-        assert_eq!(advice.unseen.len(), load::tuning::UNSEEN_PARTS as usize);
+        assert_eq!(advice.unseen.len(), 8);
         kept
     };
     assert!(of("depth = 1"));

@@ -2,7 +2,7 @@
 
 use crate::process::{ProcessStep, Program};
 use crate::requests::Criticality;
-use block::{At, BadInput, Extent, Op, Time, units};
+use block::{BadInput, Extent, Op, Time, units};
 use load::Draw;
 use load::experiment::{CompressionPlan, PAGE, Region};
 
@@ -90,7 +90,7 @@ impl Files {
             let have = units::show_blocks(end.saturating_sub(from) * page);
             let what = format!("files of {} in all, and a region of {have}", units::show_blocks(needed * page));
             let mend = "make the region larger or the files smaller";
-            return Err(BadInput::new(format!("workload '{name}'"), At::File, what, mend));
+            return Err(load::workload::misfit(name, what, mend));
         }
         if plan.interleave.is_some() {
             return Ok(Files { first: from + index * piece, piece, stride: count * piece });

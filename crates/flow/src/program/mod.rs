@@ -36,14 +36,16 @@ fn programs(experiment: &Experiment, seed: u64, blocks: u64) -> Result<Vec<Box<d
                 for process in 0..plan.processes {
                     let draw = Draw::new(seed, (i as u64) << 32 | u64::from(process));
                     let key = programs.len() as u32;
-                    programs.push(Box::new(Compression::new(&what.name, *plan, (process, key), blocks, draw)?));
+                    let program = Compression::new(&what.name, *plan, (process, key), blocks, draw);
+                    programs.push(Box::new(program.map_err(|error| what.place(&experiment.file, error))?));
                 }
             }
             Kind::Processes(plan) => {
                 for process in 0..plan.processes {
                     let draw = Draw::new(seed, (i as u64) << 32 | u64::from(process));
                     let key = programs.len() as u32;
-                    programs.push(Box::new(Synthetic::new(&what.name, plan, (process, key, i as u32), blocks, draw)?));
+                    let program = Synthetic::new(&what.name, plan, (process, key, i as u32), blocks, draw);
+                    programs.push(Box::new(program.map_err(|error| what.place(&experiment.file, error))?));
                 }
             }
             _ => {}

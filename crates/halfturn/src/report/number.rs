@@ -36,6 +36,11 @@ pub fn plain(number: f64) -> String {
     with_decimals(number, decimals(number.abs()))
 }
 
+/// A number that somebody gave: one so small that it would seem to be none has all its digits.
+pub fn given(number: f64) -> String {
+    if number.abs() < 0.01 && number != 0.0 { format!("{number}") } else { plain(number) }
+}
+
 /// A share of 1 in per cent.
 pub fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
@@ -56,6 +61,11 @@ pub fn seconds(seconds: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_number_that_was_given_is_shown_as_none() {
+        assert_eq!([0.001, 0.0025, 0.0, 0.5, 30.0].map(given), ["0.001", "0.0025", "0.00", "0.50", "30.0"]);
+    }
 
     #[test]
     fn thousands_are_set_apart() {

@@ -130,8 +130,12 @@ pub fn run(verb: &ArrayArgs) -> Result<(), VerbFailure> {
     match verb {
         ArrayArgs::Create { file, sets, force } => {
             let existing = if *force { Existing::Overwritten } else { Existing::Kept };
-            let name = make::create_array(&read(file, sets)?, existing)?;
-            print(&format!("array {name} is made\n"))
+            let made = make::create_array(&read(file, sets)?, existing)?;
+            print(&format!("array {} is made\n", made.name))?;
+            if let Some(unused) = made.unused {
+                eprintln!("{unused}");
+            }
+            Ok(())
         }
         ArrayArgs::Assemble { file, sets, degraded } => {
             let mut sets = sets.clone();

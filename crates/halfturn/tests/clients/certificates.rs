@@ -74,6 +74,14 @@ impl Certificates {
         self.client(name, "ca", true)
     }
 
+    /// From now on this is what the server shows.
+    pub fn show(&self, name: &str) {
+        for end in ["cert", "key"] {
+            let (from, to) = (format!("{name}-{end}.pem"), format!("server-{end}.pem"));
+            fs::copy(self.folder().join(from), self.folder().join(to)).expect("a file");
+        }
+    }
+
     /// One that shows nothing.
     pub fn nameless(&self) -> PathBuf {
         self.client("nameless", "ca", false)

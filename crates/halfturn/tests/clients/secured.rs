@@ -308,6 +308,25 @@ fn certificates_are_read_again_on_sighup() {
     assert_eq!(size(&alice), Ok(BYTES));
     fs::write(&shown, good).expect("a file");
     hang_up("nothing has changed");
+    assert!(!server.log().contains("clients refuse it"), "{}", server.log());
+    certificates.expired("expired");
+    certificates.show("expired");
+    hang_up("server-cert.pem: clients refuse it: it has expired\n  mend: ");
+    hang_up("clients refuse it: it has expired");
+    server.end();
+}
+
+#[test]
+fn a_certificate_that_clients_refuse_is_told_from_the_start() {
+    if !have(&TOOLS) {
+        return;
+    }
+    let certificates = Certificates::make();
+    certificates.known("asker", "/CN=localhost", "extendedKeyUsage=clientAuth");
+    certificates.show("asker");
+    let server = Secured::start(&certificates, "");
+    let log = server.log();
+    assert!(log.contains("server-cert.pem: clients refuse it: it is not for a server\n  mend: "), "{log}");
     server.end();
 }
 

@@ -311,7 +311,7 @@ pub enum Existing {
 ///
 /// # Errors
 /// When a disk cannot be had, or is of an array already and is not to be taken from that.
-pub fn create_array(experiment: &Experiment, existing: Existing) -> Result<String, BadInput> {
+pub fn create_array(experiment: &Experiment, existing: Existing) -> Result<MadeArray, BadInput> {
     let array = array_of(experiment)?;
     let Opened { mut members, geometry, .. } = open(experiment, array, existing, Use::Writes, 0)?;
     let bad = |what: String, mend: &str| BadInput::new(experiment.file.clone(), At::File, what, mend);
@@ -326,7 +326,30 @@ pub fn create_array(experiment: &Experiment, existing: Existing) -> Result<Strin
     for member in members {
         units.push(member.map_err(|why| bad(why, "an array is made of all its disks"))?);
     }
-    array::create(&mut units, geometry).map_err(|error| bad(format!("cannot be made: {error}"), "see to the disk"))
+    let made = array::create(&mut units, geometry);
+    let name = made.map_err(|error| bad(format!("cannot be made: {error}"), "see to the disk"))?;
+    let sizes: Vec<u64> = units.iter().map(|unit| unit.caps().blocks).collect();
+    Ok(MadeArray { name, unused: tell_unused(&sizes) })
+}
+
+/// An array that was made.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MadeArray {
+    /// Its name.
+    pub name: String,
+    /// What is not used of disks that are larger than others, where that is much.
+    pub unused: Option<String>,
+}
+
+/// What an array of disks of so many blocks does not use of them, where that is more than a hundredth of all.
+fn tell_unused(sizes: &[u64]) -> Option<String> {
+    let (smallest, least) = sizes.iter().enumerate().min_by_key(|(_, blocks)| **blocks)?;
+    let all: u64 = sizes.iter().sum();
+    let unused: u64 = sizes.iter().map(|blocks| blocks - least).sum();
+    (unused > all / 100).then(|| {
+        let [unused, all, least] = [unused, all, *least].map(units::show_blocks);
+        format!("{unused} of {all} are not used: disk {smallest} is the smallest, of {least}, and all have as much")
+    })
 }
 
 #[cfg(test)]
@@ -334,6 +357,16 @@ mod tests {
     use super::*;
     use load::experiment;
     use std::fs::{File, OpenOptions};
+
+    #[test]
+    fn what_larger_disks_have_beyond_the_smallest_is_told() {
+        assert_eq!(
+            [tell_unused(&[]), tell_unused(&[4096, 4096]), tell_unused(&[4096, 4100, 4096])],
+            [None, None, None]
+        );
+        let told = tell_unused(&[1 << 16, 1 << 11, 1 << 16]).expect("it is told");
+        assert_eq!(told, "62 MiB of 65 MiB are not used: disk 1 is the smallest, of 1 MiB, and all have as much");
+    }
 
     #[test]
     fn a_disk_that_became_shorter_is_the_one_that_is_named() {

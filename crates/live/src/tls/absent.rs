@@ -26,6 +26,10 @@ impl TlsServer {
         match self.0 {}
     }
 
+    pub(crate) fn find_refusal(&self) -> Option<BadInput> {
+        match self.0 {}
+    }
+
     pub(crate) fn begin(&self) -> std::result::Result<TlsSession, String> {
         match self.0 {}
     }

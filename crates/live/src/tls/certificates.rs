@@ -11,8 +11,8 @@ use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, CertificateRevocationListDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::server::{NoServerSessionStorage, ParsedCertificate, WebPkiClientVerifier};
 use rustls::{
-    ClientConfig, ClientConnection, DigitallySignedStruct, RootCertStore, ServerConfig, ServerConnection,
-    SignatureScheme,
+    CertificateError, ClientConfig, ClientConnection, DigitallySignedStruct, RootCertStore, ServerConfig,
+    ServerConnection, SignatureScheme,
 };
 use std::io::{Error, ErrorKind};
 use std::net::{IpAddr, Ipv4Addr};
@@ -26,6 +26,8 @@ const REVOKED: &str = "ca-crl.pem";
 const MEND: &str =
     "put ca-cert.pem, server-cert.pem and server-key.pem there, in PEM, as nbdkit's manual says how to make them";
 
+const RENEWAL: &str = "make server-cert.pem anew, for a server and good from now on, and send SIGHUP";
+
 /// What a service shows its clients, and wants of them.
 pub(crate) struct TlsServer {
     plan: TlsPlan,
@@ -38,6 +40,9 @@ struct ServerSide {
     /// What they hold, of those that are there.
     files: [Option<Vec<u8>>; 4],
     config: Arc<ServerConfig>,
+    /// What is shown, and whose authority clients have.
+    shown: Vec<CertificateDer<'static>>,
+    roots: Arc<RootCertStore>,
 }
 
 impl TlsServer {
@@ -65,6 +70,20 @@ impl TlsServer {
         Ok(TlsSession::new(session.into()))
     }
 
+    /// Why clients refuse what they are shown now, where they do.
+    pub(crate) fn find_refusal(&self) -> Option<BadInput> {
+        let current = self.current();
+        let error = check_shown(&current.shown, &current.roots).err()?;
+        let why = match error {
+            // Clients may trust another authority than the service does.
+            rustls::Error::InvalidCertificate(CertificateError::UnknownIssuer) => return None,
+            rustls::Error::InvalidCertificate(error) => name_fault(&error),
+            error => error.to_string(),
+        };
+        let file = self.plan.certificates.join(SHOWN).display().to_string();
+        Some(BadInput::new(file, At::File, format!("clients refuse it: {why}"), RENEWAL))
+    }
+
     fn current(&self) -> MutexGuard<'_, ServerSide> {
         self.current.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -87,7 +106,8 @@ impl ServerSide {
         let key = key(&folder.join(KEY)).map_err(|what| bad(KEY, what))?;
         let provider = Arc::new(ring::default_provider());
         let revoked = read_revocations(folder).map_err(|what| bad(REVOKED, what))?;
-        let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), Arc::clone(&provider));
+        let (shown, roots) = (chain.clone(), Arc::new(roots));
+        let verifier = WebPkiClientVerifier::builder_with_provider(Arc::clone(&roots), Arc::clone(&provider));
         let verifier = verifier.with_crls(revoked).only_check_end_entity_revocation().allow_unknown_revocation_status();
         // A certificate that is shown counts; without it, no volume that names its clients is opened.
         let verifier = if plan.verify_clients { verifier } else { verifier.allow_unauthenticated() };
@@ -101,7 +121,7 @@ impl ServerSide {
         // A session that is resumed shows no certificate again, though it may have been revoked meanwhile.
         config.session_storage = Arc::new(NoServerSessionStorage {});
         config.send_tls13_tickets = 0;
-        Ok(ServerSide { files, config: Arc::new(config) })
+        Ok(ServerSide { files, config: Arc::new(config), shown, roots })
     }
 }
 
@@ -188,6 +208,26 @@ impl ServerCertVerifier for OfTheAuthority {
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         self.provider.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+/// Whether a client whose authorities these are takes what it is shown, whatever the name of the host.
+fn check_shown(shown: &[CertificateDer<'_>], roots: &RootCertStore) -> Result<(), rustls::Error> {
+    let Some((first, between)) = shown.split_first() else { return Ok(()) };
+    let algorithms = ring::default_provider().signature_verification_algorithms.all;
+    let first = ParsedCertificate::try_from(first)?;
+    verify_server_cert_signed_by_trust_anchor(&first, roots, between, UnixTime::now(), algorithms)
+}
+
+/// What is wrong with a certificate, in words.
+fn name_fault(error: &CertificateError) -> String {
+    match error {
+        CertificateError::Expired | CertificateError::ExpiredContext { .. } => "it has expired".into(),
+        CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => "it is not valid yet".into(),
+        CertificateError::InvalidPurpose | CertificateError::InvalidPurposeContext { .. } => {
+            "it is not for a server".into()
+        }
+        error => error.to_string(),
     }
 }
 

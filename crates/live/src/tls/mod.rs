@@ -52,6 +52,12 @@ impl Certificates {
     pub fn reload(&self) -> Result<Reloaded, BadInput> {
         self.0.as_ref().map_or(Ok(Reloaded::Alike), |server| server.reload())
     }
+
+    /// Why clients refuse the one they are shown, where they do.
+    #[must_use]
+    pub fn find_refusal(&self) -> Option<BadInput> {
+        self.0.as_ref().and_then(|server| server.find_refusal())
+    }
 }
 
 /// Connections whose bytes are being carried: a service ends when the last answers are with its clients.

@@ -1,7 +1,7 @@
 //! What experiment files mean. What is wrong with bad ones is held by `tests/bad/experiment`.
 
 use super::*;
-use block::Span;
+use block::{At, Span};
 use disk::Model;
 use sched::plan::{ClassRule, Plan, PreemptAt, Preemption, Rules, Short, Split};
 
@@ -110,6 +110,7 @@ fn the_example_of_the_design_reads_as_written() {
                 priority: 0,
                 deadline: None,
                 kind: Kind::Open(OpenPlan { rate: 10.0, arrivals: Arrivals::Poisson, pattern: random(8) }),
+                at: At::Line(11),
             },
             Workload {
                 volume: None,
@@ -118,6 +119,7 @@ fn the_example_of_the_design_reads_as_written() {
                 priority: 0,
                 deadline: None,
                 kind: Kind::Closed(ClosedPlan { depth: 1, think: Span::ZERO, pattern: random(4000) }),
+                at: At::Line(19),
             },
         ],
         system: SystemPlan::PLAIN,

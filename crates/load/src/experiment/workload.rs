@@ -3,8 +3,8 @@
 use super::varied::{Scope, Varied};
 use super::{Volume, asker};
 use crate::workload::pattern::{REGION, VOLUME};
-use crate::workload::{Kind, manuals};
-use block::{BadInput, Span};
+use crate::workload::{Kind, manuals, misfit};
+use block::{At, BadInput, Span};
 use config::Section;
 use std::path::Path;
 
@@ -44,6 +44,20 @@ pub struct Workload {
     pub volume: Option<String>,
     /// What it asks, and when.
     pub kind: Kind,
+    /// Where it stands in its file.
+    pub at: At,
+}
+
+impl Workload {
+    /// An error of this workload, with the file and the line at which it stands; others are as they were.
+    #[must_use]
+    pub fn place(&self, file: &str, error: BadInput) -> BadInput {
+        let nameless = misfit(&self.name, "", "");
+        if (&error.file, error.at) != (&nameless.file, nameless.at) {
+            return error;
+        }
+        BadInput { file: file.into(), at: self.at, what: format!("{}: {}", error.file, error.what), ..error }
+    }
 }
 
 /// The classes of what processes ask for.
@@ -122,7 +136,7 @@ fn read(
         kind.confine(volume.region());
     }
     let volume = volume.map(|volume| volume.name.clone());
-    Ok(Workload { name, class, priority, deadline, volume, kind })
+    Ok(Workload { name, class, priority, deadline, volume, kind, at: section.here("", "").at })
 }
 
 /// `kind`, and its keys. A key of a kind that another run of the sweep uses is known, too.

@@ -154,15 +154,20 @@ fn a_trace_is_cut_by_requests_and_no_part_is_seen_twice() {
                 file = \"t.csv\"\nskip = 5\n";
     let mut space = space(text, "mean");
     space.cut = Some(LoadCut::Requests { before: 5, count: 101 });
-    let cut = |part| match &space.case(&space.today(), part).unwrap().experiment.workloads[0].kind {
+    let cut = |space: &SearchSpace, part| match &space.case(&space.today(), part).unwrap().experiment.workloads[0].kind
+    {
         Kind::Trace(trace) => (trace.skip, trace.take.unwrap()),
         _ => panic!("not a trace"),
     };
-    assert_eq!([cut(LoadPart::Seen(1.0)), cut(LoadPart::Seen(0.5))], [(5, 50), (5, 25)]);
-    let unseen: Vec<(u64, u64)> = (0..UNSEEN_PARTS).map(|number| cut(LoadPart::Unseen(number))).collect();
+    assert_eq!([cut(&space, LoadPart::Seen(1.0)), cut(&space, LoadPart::Seen(0.5))], [(5, 50), (5, 25)]);
+    let unseen: Vec<(u64, u64)> = (0..UNSEEN_PARTS).map(|number| cut(&space, LoadPart::Unseen(number))).collect();
     assert_eq!(unseen[0].0, 55);
     assert!(unseen.windows(2).all(|pair| pair[0].0 + pair[0].1 == pair[1].0));
     assert_eq!(unseen[7].0 + unseen[7].1, 106);
+    space.cut = Some(LoadCut::Requests { before: 5, count: 5 });
+    assert_eq!(space.unseen_parts(), 3);
+    let unseen: Vec<(u64, u64)> = (0..3).map(|number| cut(&space, LoadPart::Unseen(number))).collect();
+    assert_eq!(unseen, [(7, 1), (8, 1), (9, 1)]);
 }
 
 #[test]

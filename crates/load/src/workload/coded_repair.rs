@@ -6,9 +6,9 @@
 
 use super::kind::{Manual, Recipe};
 use super::pattern::{self, AddressPattern, Addresses, PAGE, Pattern, Region, Sizes};
-use super::{Draft, Workload};
+use super::{Draft, Workload, misfit};
 use crate::draw::Draw;
-use block::{At, BadInput, Extent, Op, Span, Time, units};
+use block::{BadInput, Extent, Op, Span, Time, units};
 use config::{About, Section};
 use std::collections::VecDeque;
 use std::path::Path;
@@ -160,7 +160,7 @@ impl Recipe for CodedRepairPlan {
         if self.used > blocks {
             let (used, all) = (units::show_blocks(self.used), units::show_blocks(blocks));
             let what = format!("{used} of each disk are in use, and this one has {all}");
-            return Err(BadInput::new(format!("workload '{name}'"), At::File, what, "give less as `used`"));
+            return Err(misfit(name, what, "give less as `used`"));
         }
         let pattern = Pattern {
             blocks: self.blocks,

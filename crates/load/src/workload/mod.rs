@@ -24,7 +24,7 @@ pub use times::Times;
 pub use zones::ZoneWrites;
 
 use crate::draw::Draw;
-use block::{BadInput, Extent, Op, Time};
+use block::{At, BadInput, Extent, Op, Time};
 use config::Section;
 use std::path::{Path, PathBuf};
 
@@ -115,6 +115,12 @@ kinds! {
     processes: Processes(ProcessPlan),
     compression: Compression(CompressionPlan),
     process_flow: Recorded(RecordedPlan),
+}
+
+/// What a workload asks for does not fit the drive. The line is put in by [`crate::experiment::Workload::place`].
+#[must_use]
+pub fn misfit(name: &str, what: impl Into<String>, mend: &str) -> BadInput {
+    BadInput::new(format!("workload '{name}'"), At::File, what, mend)
 }
 
 /// A request about to be made.

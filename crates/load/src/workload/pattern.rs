@@ -1,7 +1,8 @@
 //! What generated requests look like: their size, direction and place; and the addresses that come of it.
 
+use super::misfit;
 use crate::draw::Draw;
-use block::{At, BadInput, Extent, Op, units};
+use block::{BadInput, Extent, Op, units};
 use config::{About, Section, Word, Words};
 
 /// Blocks of a memory page, which are those of a page of the buffer cache; requests of whole pages are aligned to pages unless the
@@ -270,8 +271,7 @@ impl Addresses {
                 "requests of {} do not fit the region, blocks {from} to {end} of the {drive_blocks} of the drive",
                 units::show_blocks(size)
             );
-            let mend = "make the region larger or the requests smaller";
-            return Err(BadInput::new(format!("workload '{name}'"), At::File, what, mend));
+            return Err(misfit(name, what, "make the region larger or the requests smaller"));
         }
         let starts = (end - first - size) / align + 1;
         let Pattern { blocks, sizes, read, at: placement, .. } = *pattern;

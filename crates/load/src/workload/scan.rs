@@ -5,9 +5,9 @@
 
 use super::kind::{Manual, Recipe};
 use super::pattern::{self, Region};
-use super::{Draft, Workload};
+use super::{Draft, Workload, misfit};
 use crate::draw::Draw;
-use block::{At, BadInput, Extent, Lbn, Time};
+use block::{BadInput, Extent, Lbn, Time};
 use config::Section;
 use sched::Wanted;
 use std::path::Path;
@@ -55,8 +55,8 @@ impl Recipe for ScanPlan {
     fn build(&self, name: &str, blocks: u64, _: Draw) -> Result<Box<dyn Workload>, BadInput> {
         let (from, until) = self.region.on(blocks);
         if from >= until || until > blocks {
-            let what = format!("workload '{name}': blocks {from} to {until} are not on a drive of {blocks} blocks");
-            return Err(BadInput::new(format!("workload '{name}'"), At::File, what, "give another `region`"));
+            let what = format!("blocks {from} to {until} are not on a drive of {blocks} blocks");
+            return Err(misfit(name, what, "give another `region`"));
         }
         Ok(Box::new(Scan))
     }

@@ -7,12 +7,12 @@
 
 mod systems;
 
-use super::Draft;
 use super::made_up::Like;
 use super::pattern::Region;
 use super::replay::RecordSource;
+use super::{Draft, misfit};
 use crate::draw::Draw;
-use block::{At, BadInput, Extent, Op, Span, Time, units};
+use block::{BadInput, Extent, Op, Span, Time, units};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use systems::{CELLO, HPLAJW, System};
@@ -98,7 +98,7 @@ impl Week {
                 "the region, blocks {first} to {end} of the {capacity} of the drive, is past its end or less than {}",
                 units::show_blocks(LEAST)
             );
-            return Err(BadInput::new(format!("workload '{name}'"), At::File, what, "make the region larger"));
+            return Err(misfit(name, what, "make the region larger"));
         }
         let places = Places::new(system, first, end - first, &mut draw);
         let end = Time(u64::from(days) * DAY);

@@ -5,9 +5,9 @@
 
 use super::kind::{MOST_AT_ONCE, Manual, Recipe};
 use super::pattern::{self, Region};
-use super::{Draft, Workload};
+use super::{Draft, Workload, misfit};
 use crate::draw::Draw;
-use block::{At, BadInput, Discarded, Extent, Op, Time, units};
+use block::{BadInput, Discarded, Extent, Op, Time, units};
 use config::Section;
 use std::collections::VecDeque;
 use std::path::Path;
@@ -58,9 +58,9 @@ impl Recipe for ZoneWrites {
         let (first, end) = (from.div_ceil(zone), until.min(blocks) / zone);
         if end < first + u64::from(self.writers) {
             let all = end.saturating_sub(first);
-            let what = format!("workload '{name}': {all} whole zones in its region, for {} writers", self.writers);
+            let what = format!("{all} whole zones in its region, for {} writers", self.writers);
             let mend = "give a larger `region`, or fewer `writers`";
-            return Err(BadInput::new(format!("workload '{name}'"), At::File, what, mend));
+            return Err(misfit(name, what, mend));
         }
         Ok(Box::new(ZoneWriters {
             ready: (0..self.writers as usize).map(|writer| (Time::ZERO, writer)).collect(),

@@ -39,6 +39,7 @@ impl Reloader {
             }
             Err(error) => told.push(format!("{error}\ncertificates are as before")),
         }
+        told.extend(self.certificates.find_refusal().map(|refusal| refusal.to_string()));
         if told.is_empty() {
             told.push(format!("{name}: nothing has changed"));
         }
