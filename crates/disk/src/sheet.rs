@@ -268,6 +268,8 @@ pub struct Cache {
     pub write_buffer: u32,
     /// The most extents the write buffer holds; zero means as many as fit.
     pub write_extents: u32,
+    /// The most of the write buffer that writes take which continue one another, in blocks; zero means all of it.
+    pub write_stream: u32,
     /// Whether a write that continues the last one is not counted there.
     pub joins_writes: bool,
     /// Whether buffered writes that continue one another go to the medium in one go; otherwise a turn passes between them.
@@ -304,6 +306,7 @@ impl Default for Cache {
             overtakes: true,
             write_buffer: 0,
             write_extents: 0,
+            write_stream: 0,
             joins_writes: true,
             streams_writes: true,
             accepts_busy: true,

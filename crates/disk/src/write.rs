@@ -369,6 +369,9 @@ fn cache(cache: &Cache, unmeasured: Unmeasured) -> String {
         cache.joins_writes,
         cache.shared,
     );
+    if cache.write_stream != plain.write_stream {
+        text += &format!("write_stream = \"{} blocks\"\n", cache.write_stream);
+    }
     for (key, flag, plain) in [
         ("ends_at_command", cache.ends_at_command, plain.ends_at_command),
         ("overtakes", cache.overtakes, plain.overtakes),

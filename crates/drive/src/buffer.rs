@@ -4,7 +4,7 @@
 //! holds a block is told in a few steps, as a drive with a queue asks of each command that waits whenever it decides.
 
 use block::{Extent, Lbn, Span, Time};
-use disk::Spot;
+use disk::{Cache, Spot};
 use std::collections::VecDeque;
 
 /// Extents a drive keeps track of at most.
@@ -44,6 +44,15 @@ impl Feed {
     }
 }
 
+/// What of the buffer is being written back.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Active {
+    /// The first block that still takes room.
+    pub(crate) first: Lbn,
+    /// The block it stops before.
+    pub(crate) limit: Lbn,
+}
+
 #[derive(Clone, Debug)]
 pub(crate) struct WriteBuffer {
     /// In order of arrival.
@@ -51,6 +60,8 @@ pub(crate) struct WriteBuffer {
     /// Where they are, in the order of their places.
     places: Vec<Extent>,
     capacity: u64,
+    /// Blocks it holds at most of writes that continue one another.
+    stream: u64,
     used: u64,
     /// Extents it holds at most.
     most: usize,
@@ -59,13 +70,21 @@ pub(crate) struct WriteBuffer {
 }
 
 impl WriteBuffer {
-    /// A buffer of `capacity` blocks that holds at most `extents` extents, which is none for as many as fit; where it
-    /// `joins`, those that continue the last are not counted.
-    pub(crate) fn new(capacity: u32, extents: u32, joins: bool) -> WriteBuffer {
-        let most = if extents == 0 { MOST_EXTENTS } else { MOST_EXTENTS.min(extents as usize) };
+    /// The write buffer of a drive, with nothing in it.
+    pub(crate) fn new(cache: &Cache) -> WriteBuffer {
+        let (extents, capacity) = (cache.write_extents as usize, cache.write_buffer);
+        let most = if extents == 0 { MOST_EXTENTS } else { MOST_EXTENTS.min(extents) };
+        let stream = if cache.write_stream == 0 { capacity } else { capacity.min(cache.write_stream) };
         let slots = MOST_EXTENTS.min(capacity as usize);
-        let (waiting, places) = (VecDeque::with_capacity(slots), Vec::with_capacity(slots));
-        WriteBuffer { waiting, places, capacity: u64::from(capacity), used: 0, most, joins }
+        WriteBuffer {
+            waiting: VecDeque::with_capacity(slots),
+            places: Vec::with_capacity(slots),
+            capacity: u64::from(capacity),
+            stream: u64::from(stream),
+            used: 0,
+            most,
+            joins: cache.joins_writes,
+        }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -80,6 +99,35 @@ impl WriteBuffer {
         self.capacity - self.used
     }
 
+    /// The blocks of the largest write that goes into it.
+    pub(crate) fn largest(&self) -> u64 {
+        self.stream
+    }
+
+    /// How many blocks of what is being written back, `active`, have to be on the medium before `at` finds room; more than
+    /// there are, where that alone does not make it.
+    pub(crate) fn lacks(&self, at: Extent, active: Option<Active>) -> u64 {
+        let lacks = u64::from(at.blocks).saturating_sub(self.free());
+        if self.stream == self.capacity {
+            return lacks;
+        }
+        let (held, leaves) = self.stream_before(at.start, active);
+        match (u64::from(at.blocks) + held).saturating_sub(self.stream) {
+            0 => lacks,
+            more if leaves => lacks.max(more),
+            _ => u64::MAX,
+        }
+    }
+
+    /// How many blocks are buffered without a gap before this one, and whether the first of them are being written back.
+    fn stream_before(&self, block: Lbn, active: Option<Active>) -> (u64, bool) {
+        let before = self.places[..self.count_before(block)].iter().rev();
+        let first = before.fold(block, |first, at| if at.end() == first { at.start } else { first });
+        let active = active.filter(|active| active.limit == first);
+        let first = active.map_or(first, |active| active.first.min(first));
+        (block.0 - first.0, active.is_some())
+    }
+
     pub(crate) fn first(&self) -> Option<Dirty> {
         self.waiting.front().copied()
     }
@@ -91,11 +139,11 @@ impl WriteBuffer {
 
     /// Whether `at` can be accepted beside what waits and what is being written back, `active`: it needs room for
     /// its blocks and, unless it joins the last extent, for one more.
-    pub(crate) fn fits(&self, at: Extent, active: Option<Lbn>) -> bool {
-        let last = self.waiting.back().map(|dirty| dirty.at.end()).or(active);
+    pub(crate) fn fits(&self, at: Extent, active: Option<Active>) -> bool {
+        let last = self.last().or(active.map(|active| active.limit));
         let extents = self.waiting.len() + usize::from(self.most < MOST_EXTENTS && active.is_some());
         let most = if self.joins && last == Some(at.start) { MOST_EXTENTS } else { self.most };
-        self.free() >= u64::from(at.blocks) && extents < most
+        extents < most && self.lacks(at, active) == 0
     }
 
     /// Accepts an extent that fits and begins at `spot`; nothing of it waits.
@@ -234,7 +282,8 @@ mod tests {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             (state >> 33) % below
         };
-        let mut buffer = WriteBuffer::new(400, 0, false);
+        let cache = Cache { write_buffer: 400, write_stream: 30, joins_writes: false, ..Cache::default() };
+        let mut buffer = WriteBuffer::new(&cache);
         for step in 0..50_000 {
             let at = Extent::new(draw(600), draw(12) as u32 + 1);
             let (waits, end) = (buffer.waiting.clone(), at.end());
@@ -243,6 +292,14 @@ mod tests {
             assert_eq!(buffer.holds(at), any(&|it| it.at.start <= at.start && end <= it.at.end()), "step {step}");
             let found = waits.iter().position(|it| it.at.start == at.start);
             assert_eq!(buffer.place_of(at.start, Time::ZERO), found, "step {step}");
+            let first = at.start.0.saturating_sub(draw(4));
+            let active = Some(Active { first: Lbn(first), limit: at.start }).filter(|_| draw(3) == 0);
+            let begins = |end: Lbn| waits.iter().find(|it| it.at.end() == end).map(|it| it.at.start);
+            let chain = std::iter::successors(Some(at.start), |end| begins(*end)).last().expect("its own beginning");
+            let leaves = active.filter(|active| active.limit == chain).map_or(0, |active| chain.0 - active.first.0);
+            let held = at.start.0 - chain.0 + leaves;
+            let fits = held + u64::from(at.blocks) <= 30 && buffer.used + u64::from(at.blocks) <= 400;
+            assert_eq!(buffer.fits(at, active), fits && waits.len() < MOST_EXTENTS, "step {step}");
             match draw(5) {
                 0 if !waits.is_empty() => {
                     let taken = buffer.take(draw(waits.len() as u64) as usize).expect("it is there");

@@ -232,7 +232,7 @@ impl Drive {
 
     /// Whether a command goes into the write buffer.
     pub(crate) fn is_buffered(&self, command: Command) -> bool {
-        command.verb == (Verb::Write { fua: false }) && u64::from(command.at.blocks) <= self.buffer.capacity()
+        command.verb == (Verb::Write { fua: false }) && u64::from(command.at.blocks) <= self.buffer.largest()
     }
 
     /// Whether a command that waits does so for room in the write buffer, and not for the arm.

@@ -140,7 +140,7 @@ impl Drive {
             spindle: Spindle::new(sheet.mechanics.rotation, truth, seed),
             noise: SeekNoise::new(truth, seed),
             segments: Segments::new(cache.segments, cache.segment),
-            buffer: WriteBuffer::new(cache.write_buffer, cache.write_extents, cache.joins_writes),
+            buffer: WriteBuffer::new(&cache),
             track: sheet.mechanics.layout.locate(Lbn(0)).track,
             free: Time::ZERO,
             written: Lbn(u64::MAX),

@@ -1,7 +1,7 @@
 //! Writes: into the buffer, to the medium; writing back what is buffered.
 
 use crate::account::Parts;
-use crate::buffer::{Dirty, Feed};
+use crate::buffer::{Active, Dirty, Feed};
 use crate::state::{CommandOrigin, Drive, WriteBack, mechanical};
 use block::{Command, Direction, Extent, Lbn, Span, Time};
 use disk::{Disconnect, Drain, Passage, Progress, Spin, Spot, Track};
@@ -17,7 +17,7 @@ impl Drive {
         origin: CommandOrigin,
     ) -> (Time, Parts) {
         // What waits for room waits for a write-back, which needs the arm at once.
-        let waits = !fua && u64::from(at.blocks) <= self.buffer.capacity() && !self.fits(at);
+        let waits = !fua && u64::from(at.blocks) <= self.buffer.largest() && !self.fits(at);
         let ready = if waits { now } else { now + self.overheads.buffered.a(self.last_direction()) };
         if self.cache.ends_at_command {
             self.stop_read_ahead(now);
@@ -29,7 +29,7 @@ impl Drive {
             self.replace_held(ready, at);
             return self.write_medium(now, at, origin);
         }
-        if u64::from(at.blocks) > self.buffer.capacity() {
+        if u64::from(at.blocks) > self.buffer.largest() {
             self.replace_held(ready, at);
             return self.write_through(now, at, origin);
         }
@@ -40,7 +40,7 @@ impl Drive {
             // it goes on inside a sector, it may have made room with that alone.
             room = room.max(match self.write_back {
                 None => self.begin_write_back(now),
-                Some(_) => self.make_room(u64::from(at.blocks), now),
+                Some(_) => self.make_room(self.lacks(at), now),
             });
         }
         self.replace_held(ready, at);
@@ -84,10 +84,20 @@ impl Drive {
 
     /// Whether the buffer has room for `at`.
     pub(crate) fn fits(&self, at: Extent) -> bool {
-        let active = self.write_back.map(|back| back.limit);
-        let last = self.buffer.last().or(active);
+        let active = self.active();
+        let last = self.buffer.last().or(active.map(|active| active.limit));
         let free = last.is_none() || (self.cache.joins_writes && last == Some(at.start));
         (free || self.cache.accepts_busy) && self.buffer.fits(at, active)
+    }
+
+    /// What of the buffer is being written back.
+    fn active(&self) -> Option<Active> {
+        self.write_back.map(|back| Active { first: back.first(), limit: back.limit })
+    }
+
+    /// How many blocks of what is being written back have to be on the medium before `at` finds room.
+    fn lacks(&self, at: Extent) -> u64 {
+        self.buffer.lacks(at, self.active())
     }
 
     /// It completes when it is on the medium.
@@ -123,7 +133,7 @@ impl Drive {
     /// It is larger than the buffer: it completes when what does not fit is on the medium.
     fn write_through(&mut self, now: Time, at: Extent, origin: CommandOrigin) -> (Time, Parts) {
         let (complete, mut parts) = self.write_medium(now, at, origin);
-        let early = parts.transfer.0 / u64::from(at.blocks) * self.buffer.capacity();
+        let early = parts.transfer.0 / u64::from(at.blocks) * self.buffer.largest();
         let bus = self.bus_time(at.blocks) + parts.overhead;
         let end = Time(complete.0 - early).max(now + bus).min(complete);
         parts.transfer -= complete.since(end).min(parts.transfer);
@@ -138,7 +148,7 @@ impl Drive {
         // A write too large for the buffer may be complete before all of it is on the medium.
         let mut end = (now + overhead).max(turn).max(self.held);
         while self.write_back.is_some() || self.buffer.first().is_some() {
-            end = end.max(self.make_room(self.buffer.capacity(), turn));
+            end = end.max(self.make_room(self.buffer.capacity() - self.buffer.free(), turn));
         }
         (self.held, self.drained) = (end, end);
         let end = end.max(self.last_end().unwrap_or(end));
@@ -375,7 +385,7 @@ impl Drive {
     /// When the write-back under way has made room for `at` or, if it does not make enough, is complete.
     pub(crate) fn room_at(&self, at: Extent) -> Option<Time> {
         let back = self.write_back?;
-        let wanted = u64::from(at.blocks).saturating_sub(self.buffer.free());
+        let wanted = self.lacks(at);
         let stop = Lbn(back.so_far.reached.0.saturating_add(wanted));
         if wanted == 0 || back.whole > 0 || stop >= back.limit {
             return Some(self.write_back_end(back));
@@ -457,15 +467,15 @@ impl Drive {
         free
     }
 
-    /// Writes back until `blocks` blocks are free, or the write-back under way — one begun no earlier than
+    /// Writes back until `wanted` more blocks are free, or the write-back under way — one begun no earlier than
     /// `after`, if there is none — is complete. Gives when that is.
-    fn make_room(&mut self, blocks: u64, after: Time) -> Time {
+    fn make_room(&mut self, wanted: u64, after: Time) -> Time {
         if self.write_back.is_none() {
             self.begin_write_back(after);
         }
         let Some(back) = self.write_back else { return after };
         // Where the extents, not the blocks, are too many, one of them has to go.
-        let stop = match blocks.saturating_sub(self.buffer.free()) {
+        let stop = match wanted {
             0 => back.limit,
             // All of it is free at once, when it is complete.
             _ if back.whole > 0 => back.limit,

@@ -6,15 +6,15 @@ use serde::Serialize;
 /// What came of some targets, as JSON has it.
 #[derive(Serialize)]
 pub struct TargetFigures<'a> {
-    summary: Summary,
+    summary: &'a Summary,
     targets: Vec<TargetJson<'a>>,
 }
 
 impl<'a> TargetFigures<'a> {
-    /// Of these outcomes, in their order.
+    /// Of these outcomes, in their order, and their sum.
     #[must_use]
-    pub fn of(outcomes: &[TargetOutcome<'a>]) -> TargetFigures<'a> {
-        TargetFigures { summary: Summary::of(outcomes), targets: outcomes.iter().map(line).collect() }
+    pub fn of(summary: &'a Summary, outcomes: &[TargetOutcome<'a>]) -> TargetFigures<'a> {
+        TargetFigures { summary, targets: outcomes.iter().map(line).collect() }
     }
 }
 

@@ -210,6 +210,7 @@ fn cache(disk: &Params, level: u64) -> Result<Cache, BadInput> {
         overtakes: false,
         write_buffer: if level > 0 { extents.saturating_mul(segment).min(1 << 31) } else { 0 },
         write_extents: extents,
+        write_stream: 0,
         joins_writes: disk.number("Combine seq writes")? != Some(0.0),
         // DiskSim writes what was appended while the arm wrote what it continues with it, and then once more. No drive has reason to:
         // in the measured trace of the Cheetah 9LP one read of 10,000 comes behind such a write, and waits for no turn more.

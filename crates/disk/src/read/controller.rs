@@ -129,6 +129,9 @@ config::keys! {
     WRITE_BUFFER: Option<u64> = size_or("write_buffer", Unmeasured::WORD).usually("0B");
     /// The most extents that the write buffer holds; 0: as many as fit.
     WRITE_EXTENTS: u32 = within("write_extents", 0, 1 << 16).usually("0");
+    /// The most of the write buffer that writes take which continue one another, as where each stream has one segment; 0: all of it.
+    /// A write larger than this is larger than the buffer.
+    WRITE_STREAM: u64 = size("write_stream").usually("0B");
     /// Whether a write that continues the last one is not counted there.
     JOINS_WRITES: bool = bool("joins_writes").usually("true");
     /// Whether buffered writes that continue one another go to the medium in one go; otherwise a turn passes between them.
@@ -348,6 +351,7 @@ pub(super) fn cache(section: Option<Section>, unmeasured: &mut Unmeasured) -> Re
         overtakes: section.value(&OVERTAKES)?,
         write_buffer: write_buffer.map_or(0, size),
         write_extents: section.value(&WRITE_EXTENTS)?,
+        write_stream: size(section.value(&WRITE_STREAM)?),
         joins_writes: section.value(&JOINS_WRITES)?,
         streams_writes: section.value(&STREAMS_WRITES)?,
         accepts_busy: section.value(&ACCEPTS_BUSY)?,

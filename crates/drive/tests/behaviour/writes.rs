@@ -114,6 +114,27 @@ fn a_write_larger_than_the_buffer_completes_on_the_medium() {
 }
 
 #[test]
+fn writes_that_continue_one_another_take_no_more_of_the_buffer_than_one_stream_may() {
+    let rig = || {
+        let mut rig = Rig::quiet("st318437lw");
+        let cache = disk::Cache { write_buffer: 800, write_extents: 0, write_stream: 100, ..rig.sheet.cache };
+        (rig.sheet.cache, rig.sheet.queue.depth) = (cache, 1);
+        rig.drive = drive::Drive::new(&rig.sheet, &disk::Truth::default(), 1);
+        rig
+    };
+    let count_early = |rig: &mut Rig, start: u64, step: u64| {
+        (0..10).take_while(|i| rig.write(start + i * step, 50).took <= early(rig, 50)).count()
+    };
+    let mut row = rig();
+    assert_eq!(count_early(&mut row, 9_000_000, 50), 2, "the third waits for room");
+    assert!(row.write(20_000_000, 50).took <= early(&row, 50), "the buffer has room for others");
+    assert!(count_early(&mut rig(), 9_000_000, 100) >= 8, "what has a gap between is no stream");
+    let mut large = rig();
+    assert!(large.write(9_000_000, 100).took <= early(&large, 100));
+    assert!(large.write(20_000_000, 101).took > early(&large, 101), "it is larger than a stream may be");
+}
+
+#[test]
 fn a_read_of_what_is_buffered_is_answered_from_the_buffer_and_one_of_what_was_overwritten_is_not_from_the_cache() {
     for name in buffering() {
         let mut rig = Rig::quiet(name);

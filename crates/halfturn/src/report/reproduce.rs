@@ -52,7 +52,7 @@ impl<'a> Verdicts<'a> {
 
     /// As programs read it.
     pub fn figures(&self) -> TargetFigures<'_> {
-        TargetFigures::of(&self.outcomes)
+        TargetFigures::of(&self.summary, &self.outcomes)
     }
 
     /// How many are missed though their files do not say so.

@@ -74,19 +74,9 @@ fn files<'a>(json: &'a Value, paper: &str) -> Result<BTreeMap<String, Vec<&'a Va
 /// What holds and what does not.
 fn tell_what_holds(paper: &Table, json: &Value) -> Result<String, String> {
     let files = files(json, word(paper, "id")?)?;
-    let printed = |target: &&&Value| matches!(target["basis"].as_str(), Some("published" | "fitted"));
-    let numbers: Vec<&Value> =
-        files.values().flatten().filter(printed).filter(|target| target["published"].is_number()).copied().collect();
-    let near = |word: &str| numbers.iter().filter(|target| is_held(target) && target["near"] == word).count();
-    let missed = numbers.iter().filter(|target| !is_held(target)).count();
     let mut text = format!(
-        "\n**What holds.** Of {} printed numbers {} agree to the last printed digit, {} more within 10 %, {} within 30 %, {} within a \
-         bound that\nthe paper words; {missed} do not.\n\n| table, figure or claim | targets | held | source |\n|---|---:|---:|---|\n",
-        numbers.len(),
-        near("printed"),
-        near("10 %"),
-        near("30 %"),
-        near("words"),
+        "\n**What holds.** {}\n\n| table, figure or claim | targets | held | source |\n|---|---:|---:|---|\n",
+        sum(&files.values().flatten().copied().collect::<Vec<_>>())
     );
     for (file, targets) in &files {
         let held = targets.iter().filter(|target| is_held(target)).count();
@@ -95,6 +85,50 @@ fn tell_what_holds(paper: &Table, json: &Value) -> Result<String, String> {
     }
     text += &misses(&files);
     Ok(text)
+}
+
+/// Whether a target is of one kind.
+type IsKind<'a> = &'a dyn Fn(&Value) -> bool;
+
+/// How much of it holds: the numbers a paper prints by how near ours are, then what is counted apart from them.
+fn sum(targets: &[&Value]) -> String {
+    let printed = |target: &Value| target["basis"] == "published" || target["basis"] == "fitted";
+    let is_number = |target: &Value| target["published"].is_number();
+    let numbers: Vec<&Value> = targets.iter().filter(|it| printed(it) && is_number(it)).copied().collect();
+    let count = |is: &dyn Fn(&Value) -> bool| numbers.iter().filter(|target| is(target)).count();
+    let near = |word: &str| count(&|target| is_held(target) && target["near"] == word);
+    let mut text = if numbers.is_empty() {
+        "No number of its own is held against ours.".to_owned()
+    } else {
+        format!(
+            "Of {} printed numbers ({} of them fitted), {} agree to the last printed digit, {} more within 10 %, {} \
+             within 30 %, {} within a bound that\nthe paper words; {} do not.",
+            numbers.len(),
+            count(&|target| target["basis"] == "fitted"),
+            near("printed"),
+            near("10 %"),
+            near("30 %"),
+            near("words"),
+            count(&|target| !is_held(target)),
+        )
+    };
+    let apart: [(&str, IsKind); 5] = [
+        ("orders and bounds", &|target| printed(target) && !is_number(target)),
+        ("that follow from the numbers", &|target| target["basis"] == "derived"),
+        ("repeats", &|target| target["basis"] == "repeat"),
+        ("that cannot but hold", &|target| target["basis"] == "construction"),
+        ("of our own", &|target| target["basis"] == "own"),
+    ];
+    let part = |(what, is): &(&str, IsKind)| {
+        let those: Vec<&&Value> = targets.iter().filter(|target| is(target)).collect();
+        let held = those.iter().filter(|target| is_held(target)).count();
+        (!those.is_empty()).then(|| format!("{held} of {} {what}", those.len()))
+    };
+    let parts: Vec<String> = apart.iter().filter_map(part).collect();
+    if !parts.is_empty() {
+        text += &format!(" Counted apart, these hold: {}.", parts.join(", "));
+    }
+    text
 }
 
 /// What does not hold, by cause.
@@ -135,9 +169,16 @@ mod tests {
             "source": "S", "known_miss": miss})
     }
 
+    fn repeat(verdict: &str) -> Value {
+        let mut repeat = target("a.fig2.again", verdict, "printed", Value::Null);
+        repeat["basis"] = json!("repeat");
+        repeat
+    }
+
     fn json() -> Value {
         json!({"targets": [target("a.fig1.x", "held", "10 %", Value::Null), target("a.fig1.y", "missed", "words", json!("why")),
-            target("a.fig2.z", "undecided", "10 %", Value::Null), target("b.fig1.x", "held", "printed", Value::Null)]})
+            target("a.fig2.z", "undecided", "10 %", Value::Null), repeat("held"), repeat("undecided"),
+            target("b.fig1.x", "held", "printed", Value::Null)]})
     }
 
     #[test]
@@ -145,10 +186,10 @@ mod tests {
         let page = page(SAYS, &json()).expect("a page");
         for part in [
             "## T\n\nA: V.\n\n**What it says.**\n- It gains.\n",
-            "Of 3 printed numbers 0 agree to the last printed digit, 1 more within 10 %, 0 within 30 %",
-            "2 do not.",
+            "Of 3 printed numbers (0 of them fitted), 0 agree to the last printed digit, 1 more within 10 %",
+            "2 do not. Counted apart, these hold: 1 of 2 repeats.",
             "| `a.fig1` | 2 | 1 | S |",
-            "- why: `a.fig1.y` 1.500 (2.000)\n- cause not known: `a.fig2.z` 1.500 (2.000)\n",
+            "- why: `a.fig1.y` 1.500 (2.000)\n- cause not known: `a.fig2.z` 1.500 (2.000), `a.fig2.again` 1.500 (2.000)\n",
         ] {
             assert!(page.contains(part), "{part}\n{page}");
         }
