@@ -1,7 +1,7 @@
 //! Published results, and what comes of the same experiments here.
 
 use crate::{refuse, work};
-use published::{FULL_SEEDS, RunLength, Seeds, TargetFigures, TargetPlan};
+use published::{FULL_SEEDS, RunLength, Seeds, Summary, TargetFigures, TargetPlan};
 use pyo3::prelude::*;
 
 /// What `halfturn reproduce --format json` prints.
@@ -22,7 +22,8 @@ pub fn reproduce(
         let files = published::read_changed(length, &ids, &sets)?;
         let plan = TargetPlan::new(&files, published::choose(&files, &ids)?, false);
         let seeds = Seeds::under(&plan, count, &mut |cases| sim::simulate(cases, following))?;
-        Ok(load::json(&TargetFigures::of(&plan.judge(&seeds)?)))
+        let outcomes = plan.judge(&seeds)?;
+        Ok(load::json(&TargetFigures::of(&Summary::of(&outcomes), &outcomes)))
     })
 }
 

@@ -373,7 +373,10 @@ def test_an_interrupt_ends_a_run_soon() -> None:
     time.sleep(0.5)
     began = time.monotonic()
     running.send_signal(signal.SIGINT)
-    _, stderr = running.communicate(timeout=60)
+    try:
+        _, stderr = running.communicate(timeout=60)
+    finally:
+        running.kill()
     assert stderr.rstrip().endswith("KeyboardInterrupt") and time.monotonic() - began < 10, stderr
 
 

@@ -43,6 +43,9 @@ use std::fmt;
 const WITHIN: f64 = 0.98;
 const BEYOND: f64 = 1.05;
 
+/// What a quick profile's reaches of the arm may be off by, ms.
+const KNOWN: f64 = 0.05;
+
 /// What is asked of a profile.
 #[derive(Clone, Debug)]
 pub struct ProfileOptions {
@@ -96,7 +99,7 @@ impl Thoroughness {
     pub(crate) fn enough(self) -> f64 {
         match self {
             Thoroughness::Thorough => 0.0,
-            Thoroughness::Quick => 0.05,
+            Thoroughness::Quick => KNOWN,
         }
     }
 

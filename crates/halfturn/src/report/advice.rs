@@ -65,7 +65,7 @@ fn row(measure: &AdvisedMeasure, names: &[&str]) -> Vec<String> {
         [_, _] => [show(measure.advised), format!("{}{spread}", show(measure.difference))],
         _ => [String::new(), String::new()],
     });
-    row.push(measure.bound.map_or_else(String::new, |bound| format!("{sign} {}", number::given(bound))));
+    row.push(measure.bound.map_or_else(String::new, |bound| format!("{sign} {}", number::bound(bound))));
     row.push(measure.kept.map_or_else(String::new, |kept| format!("{kept} of {}", measure.parts)));
     row
 }

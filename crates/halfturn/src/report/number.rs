@@ -36,8 +36,8 @@ pub fn plain(number: f64) -> String {
     with_decimals(number, decimals(number.abs()))
 }
 
-/// A number that somebody gave: one so small that it would seem to be none has all its digits.
-pub fn given(number: f64) -> String {
+/// A bound that somebody gave: one so small that it would seem to be none has all its digits.
+pub fn bound(number: f64) -> String {
     if number.abs() < 0.01 && number != 0.0 { format!("{number}") } else { plain(number) }
 }
 
@@ -63,8 +63,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_number_that_was_given_is_shown_as_none() {
-        assert_eq!([0.001, 0.0025, 0.0, 0.5, 30.0].map(given), ["0.001", "0.0025", "0.00", "0.50", "30.0"]);
+    fn no_bound_is_shown_as_none_unless_it_is() {
+        assert_eq!([0.001, 0.0025, 0.0, 0.5, 30.0].map(bound), ["0.001", "0.0025", "0.00", "0.50", "30.0"]);
     }
 
     #[test]

@@ -335,7 +335,7 @@ pub fn create_array(experiment: &Experiment, existing: Existing) -> Result<MadeA
 /// An array that was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MadeArray {
-    /// Its name.
+    /// The name that it keeps on each of its disks.
     pub name: String,
     /// What is not used of disks that are larger than others, where that is much.
     pub unused: Option<String>,
