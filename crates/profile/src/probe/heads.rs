@@ -132,7 +132,7 @@ fn by_search<D: Device>(eye: &mut Eye<D>, region: &MapRegion) -> Result<(u64, Ar
 /// ones: as many again on the way back, and on the next way out, if there is a third head.
 fn band_width(run: u64, first: u64, end: u64) -> u64 {
     let is_last = 2 * (end + 1 - first) <= 3 * run;
-    if is_last { (end + 1) / 2 } else { (first + end + 1).div_ceil(4) }
+    if is_last { end.div_ceil(2) } else { (first + end + 1).div_ceil(4) }
 }
 
 /// How many tracks a cylinder has, of which no more than these are near the first: for the arm, those of one are as far as one
