@@ -315,9 +315,9 @@ fn learn<D: Device>(
     let clock = eye.clock;
     bench.shift = shift;
     let mut eye = Eye::new(bench, clock);
-    let mut map = survey(&mut eye, effort, watch)?;
+    let map = survey(&mut eye, effort, watch)?;
     watch.step(ProfileStep::Heads);
-    let mut geometry = heads::learn(&mut eye, &mut map)?;
+    let mut geometry = heads::learn(&mut eye, map.without_gaps())?;
     watch.step(ProfileStep::Cache);
     let mut cache = cache::learn(eye.bench, &geometry, eye.clock.period)?;
     eye.ahead = (cache.ahead, cache.read_ahead >> shift);

@@ -192,8 +192,6 @@ pub(crate) struct ParsedRow {
     /// Where in the line the device's name stands.
     pub device: Option<(usize, usize)>,
     pub response: Option<Span>,
-    /// A column that only a flush may leave empty, and that is.
-    lacks: Option<&'static str>,
 }
 
 /// What a row asks for.
@@ -213,8 +211,6 @@ impl ParsedRow {
             ColumnKind::Response(unit) if !text.is_empty() => {
                 self.response = Some(Span(time("response time", text, unit)?));
             }
-            ColumnKind::Start(_) if text.is_empty() => self.lacks = Some("offset"),
-            ColumnKind::Length(_) if text.is_empty() => self.lacks = Some("size"),
             ColumnKind::Start(unit) => self.start = (whole("offset", text)?, unit),
             ColumnKind::Length(unit) => self.length = (whole("size", text)?, unit),
             ColumnKind::Op => self.op = RowRequest::of_word(text)?,
@@ -233,9 +229,6 @@ impl ParsedRow {
 
     /// The request of this row; the device's name stands in `line`.
     pub fn request(self, line: &[u8], ledger: &mut ReadLedger) -> Result<ParsedLine, Fault> {
-        if let (Some(name), false) = (self.lacks, matches!(self.op, RowRequest::Do(Op::Flush))) {
-            return Err(Fault::new(format!("{name} is missing")));
-        }
         let (at, unaligned) = extent(self.start.0, self.start.1, self.length.0, self.length.1)?;
         let counts = &mut ledger.counts;
         let (op, at) = match self.op {
@@ -369,19 +362,6 @@ mod tests {
             let text = text.replace("1,5", "1.5");
             let (records, _) = rows("csv", text.as_bytes());
             assert_eq!((records[0].time, records[0].at), (Time(1_500_000_000), Extent::new(8, 1)), "{delimiter:?}");
-        }
-    }
-
-    #[test]
-    fn a_flush_needs_no_place_and_all_else_does() {
-        let (records, _) = rows("csv", b"time,op,offset,size\n0,f,,\n1,r,512,512\n2,flush,0,\n3,F,,0\n");
-        assert_eq!(records.iter().map(|record| record.op).filter(|op| *op == Op::Flush).count(), 3);
-        for (row, wrong) in [("1,r,,512", "offset"), ("1,w,512,", "size"), ("1,d,,", "size")] {
-            let text = format!("time,op,offset,size\n0,f,,\n{row}\n");
-            let (records, _) =
-                read(|_| Ok(reader(feed(text.as_bytes()), "csv", table("csv".parse().unwrap()).unwrap())));
-            let error = records.unwrap_err().to_string();
-            assert!(error.contains(&format!(":3: {wrong} is missing")), "{row}: {error}");
         }
     }
 

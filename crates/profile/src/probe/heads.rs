@@ -16,9 +16,8 @@ const FARTHER: [u64; 3] = [23, 64, 150];
 const MOST_HEADS: u64 = 64;
 /// Times it is asked whether a track is near, at most.
 const ASKED: usize = 20;
-/// Reaches that differ by less are alike, ms; and what they are off by may tell nothing else.
+/// Reaches that differ by less are alike, ms.
 const ALIKE: f64 = 0.12;
-const KNOWN: f64 = ALIKE / 4.0;
 
 /// From one cylinder to the next it is at least so many times as far as from track to track in one; and tracks that are compared one
 /// by one, at most.
@@ -30,12 +29,11 @@ const COMPARED: u64 = 32;
 const NEAR: f64 = 0.3;
 const NEAR_MS: f64 = 0.6;
 
-/// Finds heads and cylinders; of regions whose period turns out to begin in the middle of a band, it begins with the band then.
+/// Finds heads and cylinders.
 ///
 /// # Errors
 /// As [`crate::bench::ProbeBench::read`].
-pub fn learn<D: Device>(eye: &mut Eye<D>, all: &mut TrackMap) -> Result<TrackGeometry, BadInput> {
-    let map = all.without_gaps();
+pub fn learn<D: Device>(eye: &mut Eye<D>, map: TrackMap) -> Result<TrackGeometry, BadInput> {
     // The region that has most tracks shows best.
     let tracks = |region: &&MapRegion| region.sectors / u64::from(region.round);
     let Some(region) = map.regions.iter().max_by_key(tracks).cloned() else {
@@ -46,17 +44,11 @@ pub fn learn<D: Device>(eye: &mut Eye<D>, all: &mut TrackMap) -> Result<TrackGeo
         _ if !region.levels.is_empty() => by_period(eye, &region, region.tracks(0))?,
         _ => by_search(eye, &region)?,
     };
-    if let Arrangement::Bands(width) = arrangement
-        && heads == 2
-    {
-        let halves = |region: &MapRegion| region.begun_sooner().filter(|sooner| sooner.tracks(0) == width);
-        all.regions.iter_mut().for_each(|region| *region = halves(region).unwrap_or_else(|| region.clone()));
-    }
-    Ok(TrackGeometry::new(all.without_gaps(), heads, arrangement))
+    Ok(TrackGeometry::new(map, heads, arrangement))
 }
 
-/// The reach between tracks so far apart, from one that begins a period on, within so many ms.
-fn apart<D: Device>(eye: &mut Eye<D>, region: &MapRegion, tracks: u64, within: f64) -> Result<f64, BadInput> {
+/// The reach between tracks so far apart, from one that begins a period on.
+fn apart<D: Device>(eye: &mut Eye<D>, region: &MapRegion, tracks: u64) -> Result<f64, BadInput> {
     let period = region.levels.last().map_or(1, |_| region.tracks(region.levels.len() - 1));
     let first = region.place(region.first).track.next_multiple_of(period);
     let last = region.place(region.end() - 1).track;
@@ -67,26 +59,22 @@ fn apart<D: Device>(eye: &mut Eye<D>, region: &MapRegion, tracks: u64, within: f
         let start = if even { first } else { first + eye.bench.draw.below(whole) * period };
         TrialPath::new(PatternTrack { region, number: start }, PatternTrack { region, number: start + tracks })
     };
-    Ok(reach(eye, Verb::Read, within, pick)?.map_or(f64::MAX, |found| found.reach.mean))
+    Ok(reach(eye, Verb::Read, 0.0, pick)?.map_or(f64::MAX, |found| found.reach.mean))
 }
 
 /// A period of so many tracks is a cylinder, unless its last track is further from its first than the last of the next
-/// period is: a run of tracks on one head, and the next run comes back. One of two runs may begin with the second of a band, where
-/// only the way between the two is turned otherwise.
+/// period is: a run of tracks on one head, and the next run comes back.
 fn by_period<D: Device>(eye: &mut Eye<D>, region: &MapRegion, tracks: u64) -> Result<(u64, Arrangement), BadInput> {
     if tracks < 3 {
         return Ok((tracks, Arrangement::Heads));
     }
-    for region in std::iter::once(region.clone()).chain(region.begun_sooner()) {
-        let run = region.tracks(0);
-        let (within, back) = (apart(eye, &region, run - 1, KNOWN)?, apart(eye, &region, 2 * run - 1, KNOWN)?);
-        if back <= within - ALIKE {
-            let heads = heads_of_bands(eye, &region, run, back + (NEAR * (within - back)).min(NEAR_MS))?;
-            return Ok((heads, Arrangement::Bands(run)));
-        }
+    let (within, back) = (apart(eye, region, tracks - 1)?, apart(eye, region, 2 * tracks - 1)?);
+    if back > within - ALIKE {
+        // Where bands of two kinds take turns, these are several.
+        return if tracks > MOST_HEADS { by_search(eye, region) } else { Ok((tracks, Arrangement::Heads)) };
     }
-    // Where bands of two kinds take turns, these are several.
-    if tracks > MOST_HEADS { by_search(eye, region) } else { Ok((tracks, Arrangement::Heads)) }
+    let heads = heads_of_bands(eye, region, tracks, back + (NEAR * (within - back)).min(NEAR_MS))?;
+    Ok((heads, Arrangement::Bands(tracks)))
 }
 
 /// How many runs of so many tracks a band has: at the end of each second one the arm is back near the first track, as it
@@ -109,9 +97,9 @@ fn by_search<D: Device>(eye: &mut Eye<D>, region: &MapRegion) -> Result<(u64, Ar
     let last = region.place(region.end() - 1).track;
     let mut far = 0.0f64;
     for tracks in FARTHER {
-        far = far.max(apart(eye, region, tracks.min(last.saturating_sub(1)).max(1), ALIKE)?);
+        far = far.max(apart(eye, region, tracks.min(last.saturating_sub(1)).max(1))?);
     }
-    let near = apart(eye, region, 1.min(last), KNOWN)?;
+    let near = apart(eye, region, 1.min(last))?;
     if far - near < 2.0 * ALIKE {
         return Ok((1, Arrangement::Heads));
     }
@@ -123,23 +111,16 @@ fn by_search<D: Device>(eye: &mut Eye<D>, region: &MapRegion) -> Result<(u64, Ar
     let Some((first, end)) = dip(eye, region, run, limit)? else {
         return Ok((count_by_steps(eye, region, run)?, Arrangement::Heads));
     };
-    let width = band_width(run, first, end);
+    let width = (first + end + 1).div_ceil(4);
     let heads = heads_of_bands(eye, region, width, limit)?;
     Ok((heads, Arrangement::Bands(width)))
-}
-
-/// How wide bands are, of which so many tracks are near the first on its own head, and those from the `first` to the `end` on the next
-/// ones: as many again on the way back, and on the next way out, if there is a third head.
-fn band_width(run: u64, first: u64, end: u64) -> u64 {
-    let is_last = 2 * (end + 1 - first) <= 3 * run;
-    if is_last { end.div_ceil(2) } else { (first + end + 1).div_ceil(4) }
 }
 
 /// How many tracks a cylinder has, of which no more than these are near the first: for the arm, those of one are as far as one
 /// another, and those of the next are farther. Where each track is farther than the last, there is one head.
 fn count_by_steps<D: Device>(eye: &mut Eye<D>, region: &MapRegion, near: u64) -> Result<u64, BadInput> {
     let most = near.min(COMPARED);
-    let reaches: Vec<f64> = (1..2 * most).map(|tracks| apart(eye, region, tracks, 0.0)).collect::<Result<_, _>>()?;
+    let reaches: Vec<f64> = (1..2 * most).map(|tracks| apart(eye, region, tracks)).collect::<Result<_, _>>()?;
     Ok((2..=most).rev().find(|heads| has_steps(&reaches, *heads as usize)).unwrap_or(1))
 }
 
@@ -162,20 +143,14 @@ fn dip<D: Device>(eye: &mut Eye<D>, region: &MapRegion, run: u64, limit: f64) ->
         if !is_near(eye, region, tracks, limit)? {
             continue;
         }
-        // It was not near so many tracks before, nor is it near longer than out and back.
-        let mut first = (tracks.saturating_sub(run).max(run), tracks);
-        while first.1 - first.0 > 1 {
-            let middle = first.0.midpoint(first.1);
-            let part = if is_near(eye, region, middle, limit)? { &mut first.1 } else { &mut first.0 };
-            *part = middle;
+        let (mut first, mut end) = (tracks, tracks);
+        while first > run + 1 && is_near(eye, region, first - 1, limit)? {
+            first -= 1;
         }
-        let mut end = (tracks, (tracks + 2 * run + 2).min(last));
-        while end.1 - end.0 > 1 {
-            let middle = end.0.midpoint(end.1);
-            let part = if is_near(eye, region, middle, limit)? { &mut end.0 } else { &mut end.1 };
-            *part = middle;
+        while end + 1 < last && is_near(eye, region, end + 1, limit)? {
+            end += 1;
         }
-        return Ok(Some((first.1, end.0)));
+        return Ok(Some((first, end)));
     }
     Ok(None)
 }
@@ -204,16 +179,7 @@ fn is_near<D: Device>(eye: &mut Eye<D>, region: &MapRegion, tracks: u64, limit: 
 
 #[cfg(test)]
 mod tests {
-    use super::{band_width, has_steps};
-
-    #[test]
-    fn a_band_is_as_wide_as_the_way_out_and_back_says() {
-        for (width, run) in (4..200).flat_map(|width| (2..=width / 2).map(move |run| (width, run))) {
-            let turn = 2 * width;
-            assert_eq!(band_width(run, turn - run, turn - 1), width, "two heads, {run}");
-            assert_eq!(band_width(run, turn - run, turn + run - 1), width, "more heads, {run}");
-        }
-    }
+    use super::has_steps;
 
     /// What the reaches from the first track are like on a drive of so many heads, within some µs.
     fn reaches(heads: u32, tracks: u32) -> Vec<f64> {
