@@ -94,8 +94,7 @@ impl Thoroughness {
         }
     }
 
-    /// What a reach of the arm may be off by, in 95 of 100 cases, where no more trials are made of it, ms; 0: as many are made as
-    /// tell anything.
+    /// Trials of a reach end once it is off by no more than this in 95 of 100 cases, ms; at 0 there are as many as a profile ever makes.
     pub(crate) fn enough(self) -> f64 {
         match self {
             Thoroughness::Thorough => 0.0,
