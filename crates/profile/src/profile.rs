@@ -314,9 +314,9 @@ fn learn<D: Device>(
     let clock = eye.clock;
     bench.shift = shift;
     let mut eye = Eye::new(bench, clock);
-    let map = survey(&mut eye, effort, watch)?;
+    let mut map = survey(&mut eye, effort, watch)?;
     watch.step(ProfileStep::Heads);
-    let mut geometry = heads::learn(&mut eye, map.without_gaps())?;
+    let mut geometry = heads::learn(&mut eye, &mut map)?;
     watch.step(ProfileStep::Cache);
     let mut cache = cache::learn(eye.bench, &geometry, eye.clock.period)?;
     eye.ahead = (cache.ahead, cache.read_ahead >> shift);

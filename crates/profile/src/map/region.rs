@@ -5,6 +5,8 @@ use crate::estimate::fraction;
 
 /// Angles that differ by less than this share of a sector are one: what they are off by chance is much less.
 pub(crate) const ALIKE: f64 = 0.1;
+/// A run of a band has so many tracks at least.
+const LEAST_RUN: u64 = 4;
 
 /// A period: what repeats.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -254,6 +256,26 @@ impl MapRegion {
         }
     }
 
+    /// The same places, with the pattern begun half a period sooner or later: of tracks turned evenly but for where the one period
+    /// they have begins, which is then its middle. Nothing of others.
+    #[must_use]
+    pub fn begun_sooner(&self) -> Option<MapRegion> {
+        let [PatternLevel { sectors, turn }] = self.levels[..] else { return None };
+        let (half, tracks) = (sectors / 2, sectors / 2 / self.track);
+        if !self.runs.is_empty() || tracks < LEAST_RUN || 2 * tracks * self.track != sectors {
+            return None;
+        }
+        let even = tracks as f64 * self.turn;
+        let middle = PatternLevel { sectors: half, turn: fraction(turn - even) };
+        let levels = vec![middle, PatternLevel { sectors, turn }];
+        let (skip, angle, by) = match self.skip.checked_sub(half) {
+            Some(skip) => (skip, self.angle + even, -(half as i64)),
+            None => (self.skip + half, self.angle - middle.turn, half as i64),
+        };
+        let bends = self.bends.iter().map(|(from, more)| (from.saturating_add_signed(by), *more)).collect();
+        Some(MapRegion { skip, angle: fraction(angle), levels, bends, ..self.clone() })
+    }
+
     /// The same pattern, begun anew at a sector and an angle.
     #[must_use]
     pub fn again(&self, first: u64, angle: f64) -> MapRegion {
@@ -308,6 +330,28 @@ mod tests {
         assert_eq!(region.place(100 + 27).left, 1);
         assert_eq!(region.track_start(100 + 28 + 12), 138);
         assert_eq!(region.next_track(100 + 27), 128);
+    }
+
+    /// A band of two runs of six tracks, whatever of it comes first, slipped and bent: all lies where it did, half a period further on.
+    #[test]
+    fn a_pattern_begun_sooner_is_the_same() {
+        for skip in (0..240).step_by(7) {
+            let bends = vec![(skip + 90, 0.05), (skip + 400, 0.125)];
+            let levels = vec![PatternLevel { sectors: 120, turn: 0.37 }];
+            let before = MapRegion { skip, levels, bends, angle: 0.41, ..region() };
+            let after = before.begun_sooner().expect("its period has two halves");
+            assert_eq!((after.tracks(0), after.tracks(1)), (6, 12));
+            let moved = |region: &MapRegion| region.place(region.first).track as i64;
+            let moved = moved(&after) - moved(&before);
+            assert_eq!(moved.abs(), 6);
+            for sector in 100..1100 {
+                let (a, b) = (before.place(sector), after.place(sector));
+                assert_eq!((a.sector, a.left, a.round), (b.sector, b.left, b.round), "{sector} of {skip}");
+                assert_eq!(b.track as i64 - a.track as i64, moved, "{sector} of {skip}");
+                assert!(crate::estimate::signed_fraction(a.angle - b.angle).abs() < 1e-9, "{sector} of {skip}");
+            }
+        }
+        assert_eq!(region().begun_sooner(), None, "of three tracks");
     }
 
     #[test]

@@ -29,11 +29,12 @@ const COMPARED: u64 = 32;
 const NEAR: f64 = 0.3;
 const NEAR_MS: f64 = 0.6;
 
-/// Finds heads and cylinders.
+/// Finds heads and cylinders; of regions whose period turns out to begin in the middle of a band, it begins with the band then.
 ///
 /// # Errors
 /// As [`crate::bench::ProbeBench::read`].
-pub fn learn<D: Device>(eye: &mut Eye<D>, map: TrackMap) -> Result<TrackGeometry, BadInput> {
+pub fn learn<D: Device>(eye: &mut Eye<D>, all: &mut TrackMap) -> Result<TrackGeometry, BadInput> {
+    let map = all.without_gaps();
     // The region that has most tracks shows best.
     let tracks = |region: &&MapRegion| region.sectors / u64::from(region.round);
     let Some(region) = map.regions.iter().max_by_key(tracks).cloned() else {
@@ -44,7 +45,16 @@ pub fn learn<D: Device>(eye: &mut Eye<D>, map: TrackMap) -> Result<TrackGeometry
         _ if !region.levels.is_empty() => by_period(eye, &region, region.tracks(0))?,
         _ => by_search(eye, &region)?,
     };
-    Ok(TrackGeometry::new(map, heads, arrangement))
+    if let Arrangement::Bands(width) = arrangement
+        && heads == 2
+    {
+        for region in &mut all.regions {
+            if let Some(sooner) = region.begun_sooner().filter(|sooner| sooner.tracks(0) == width) {
+                *region = sooner;
+            }
+        }
+    }
+    Ok(TrackGeometry::new(all.without_gaps(), heads, arrangement))
 }
 
 /// The reach between tracks so far apart, from one that begins a period on.
@@ -63,18 +73,22 @@ fn apart<D: Device>(eye: &mut Eye<D>, region: &MapRegion, tracks: u64) -> Result
 }
 
 /// A period of so many tracks is a cylinder, unless its last track is further from its first than the last of the next
-/// period is: a run of tracks on one head, and the next run comes back.
+/// period is: a run of tracks on one head, and the next run comes back. One of two runs may begin with the second of a band, where
+/// only the way between the two is turned otherwise.
 fn by_period<D: Device>(eye: &mut Eye<D>, region: &MapRegion, tracks: u64) -> Result<(u64, Arrangement), BadInput> {
     if tracks < 3 {
         return Ok((tracks, Arrangement::Heads));
     }
-    let (within, back) = (apart(eye, region, tracks - 1)?, apart(eye, region, 2 * tracks - 1)?);
-    if back > within - ALIKE {
-        // Where bands of two kinds take turns, these are several.
-        return if tracks > MOST_HEADS { by_search(eye, region) } else { Ok((tracks, Arrangement::Heads)) };
+    let halves = region.begun_sooner().map(|sooner| (sooner.tracks(0), sooner));
+    for (run, region) in std::iter::once((tracks, region.clone())).chain(halves) {
+        let (within, back) = (apart(eye, &region, run - 1)?, apart(eye, &region, 2 * run - 1)?);
+        if back <= within - ALIKE {
+            let heads = heads_of_bands(eye, &region, run, back + (NEAR * (within - back)).min(NEAR_MS))?;
+            return Ok((heads, Arrangement::Bands(run)));
+        }
     }
-    let heads = heads_of_bands(eye, region, tracks, back + (NEAR * (within - back)).min(NEAR_MS))?;
-    Ok((heads, Arrangement::Bands(tracks)))
+    // Where bands of two kinds take turns, these are several.
+    if tracks > MOST_HEADS { by_search(eye, region) } else { Ok((tracks, Arrangement::Heads)) }
 }
 
 /// How many runs of so many tracks a band has: at the end of each second one the arm is back near the first track, as it
@@ -111,9 +125,16 @@ fn by_search<D: Device>(eye: &mut Eye<D>, region: &MapRegion) -> Result<(u64, Ar
     let Some((first, end)) = dip(eye, region, run, limit)? else {
         return Ok((count_by_steps(eye, region, run)?, Arrangement::Heads));
     };
-    let width = (first + end + 1).div_ceil(4);
+    let width = band_width(run, first, end);
     let heads = heads_of_bands(eye, region, width, limit)?;
     Ok((heads, Arrangement::Bands(width)))
+}
+
+/// How wide bands are, of which so many tracks are near the first on its own head, and those from the `first` to the `end` on the next
+/// ones: as many again on the way back, and on the next way out, if there is a third head.
+fn band_width(run: u64, first: u64, end: u64) -> u64 {
+    let is_last = 2 * (end + 1 - first) <= 3 * run;
+    if is_last { end.div_ceil(2) } else { (first + end + 1).div_ceil(4) }
 }
 
 /// How many tracks a cylinder has, of which no more than these are near the first: for the arm, those of one are as far as one
@@ -179,7 +200,16 @@ fn is_near<D: Device>(eye: &mut Eye<D>, region: &MapRegion, tracks: u64, limit: 
 
 #[cfg(test)]
 mod tests {
-    use super::has_steps;
+    use super::{band_width, has_steps};
+
+    #[test]
+    fn a_band_is_as_wide_as_the_way_out_and_back_says() {
+        for (width, run) in (4..200).flat_map(|width| (2..=width / 2).map(move |run| (width, run))) {
+            let turn = 2 * width;
+            assert_eq!(band_width(run, turn - run, turn - 1), width, "two heads, {run}");
+            assert_eq!(band_width(run, turn - run, turn + run - 1), width, "more heads, {run}");
+        }
+    }
 
     /// What the reaches from the first track are like on a drive of so many heads, within some µs.
     fn reaches(heads: u32, tracks: u32) -> Vec<f64> {

@@ -326,6 +326,15 @@ fn drives_that_nobody_drew_are_known_or_the_grade_says_less() {
     assert!(wrong.is_empty() && 10 * good >= 9 * steady, "{good} of {steady} are good; {wrong:#?}");
 }
 
+/// Bands of two heads, of which only the way from the one head to the other is turned otherwise, in one of many zones, too.
+#[test]
+fn bands_of_two_heads_are_seen_wherever_their_pattern_begins() {
+    for seed in [1042, 1114] {
+        let fate = befall(seed, &draw(seed), Thoroughness::Thorough).unwrap_or_else(|why| panic!("{seed}: {why}"));
+        assert_eq!(fate.heads, (2, 2), "seed {seed}");
+    }
+}
+
 #[test]
 #[ignore = "seconds a drive; prints a table"]
 fn many_drawn_drives() {
