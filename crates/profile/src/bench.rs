@@ -272,20 +272,26 @@ impl<'d, D: Device> ProbeBench<'d, D> {
         Ok((!stalled).then_some(reply))
     }
 
-    /// Reads one block of a sector from the medium: what memory answers is driven out and asked again. Nothing if it
-    /// cannot be read.
+    /// Reads one block of a sector from the medium: what memory answers is driven out and asked again. What as many reads elsewhere as
+    /// were thought to drive it out leave there twice takes more of them from then on: a drive may drop most of what it reads
+    /// for what it reads ahead, and keep some. Nothing if it cannot be read.
     ///
     /// # Errors
     /// As [`ProbeBench::read`].
     pub fn read_medium(&mut self, sector: u64) -> Result<Option<TimedCommand>, BadInput> {
-        for _ in 0..3 {
-            let Some(reply) = self.read(sector)? else { return Ok(None) };
-            if !self.is_hit(reply.response()) {
-                return Ok(Some(reply));
+        loop {
+            for _ in 0..3 {
+                let Some(reply) = self.read(sector)? else { return Ok(None) };
+                if !self.is_hit(reply.response()) {
+                    return Ok(Some(reply));
+                }
+                self.forget(sector)?;
             }
-            self.forget(sector)?;
+            if self.memory.forgotten_after >= MANY {
+                return self.read(sector);
+            }
+            self.memory.forgotten_after *= 2;
         }
-        self.read(sector)
     }
 
     /// Whether a response may have come from memory.
@@ -464,6 +470,21 @@ mod tests {
             assert!(error.what.contains("was not given") && !error.mend.is_empty(), "{error}");
             let counted = [bench.commands - bench.writes, bench.writes];
             assert_eq!((counted, counted[1]), (device.asked, 1));
+        }
+    }
+
+    #[test]
+    fn what_stays_in_memory_after_all_was_thought_forgotten_takes_more_to_forget_from_then_on() {
+        for most in [1usize, 2, 7, 31] {
+            let mut device = Keeps { now: Time(0), kept: VecDeque::new(), most, asked: [0; 2], flying: None };
+            let mut bench = ProbeBench::new("keeps", &mut device, 3, None);
+            bench.memory = Memory { hit: Some((Span(0), HIT)), forgotten_after: 1 };
+            for sector in [1 << 15, 1 << 20] {
+                bench.read(sector).expect("it answers");
+                let reply = bench.read_medium(sector).expect("it answers").expect("it is read");
+                assert_eq!(reply.response(), MISS, "{sector} of {most}");
+            }
+            assert!((1..4 * most).contains(&(bench.memory.forgotten_after as usize)), "{:?} of {most}", bench.memory);
         }
     }
 }

@@ -81,14 +81,33 @@ fn by_period<D: Device>(eye: &mut Eye<D>, region: &MapRegion, tracks: u64) -> Re
     }
     let halves = region.begun_sooner().map(|sooner| (sooner.tracks(0), sooner));
     for (run, region) in std::iter::once((tracks, region.clone())).chain(halves) {
-        let (within, back) = (apart(eye, &region, run - 1)?, apart(eye, &region, 2 * run - 1)?);
-        if back <= within - ALIKE {
+        if let Some((within, back)) = comes_back(eye, &region, run)? {
             let heads = heads_of_bands(eye, &region, run, back + (NEAR * (within - back)).min(NEAR_MS))?;
             return Ok((heads, Arrangement::Bands(run)));
         }
     }
+    if let Some(heads) = runs_of_a_band(eye, region, tracks)? {
+        return Ok((heads, Arrangement::Bands(tracks)));
+    }
     // Where bands of two kinds take turns, these are several.
     if tracks > MOST_HEADS { by_search(eye, region) } else { Ok((tracks, Arrangement::Heads)) }
+}
+
+/// The reaches to the last track of a run and to that of the next, ms, if the next leads back.
+fn comes_back<D: Device>(eye: &mut Eye<D>, region: &MapRegion, run: u64) -> Result<Option<(f64, f64)>, BadInput> {
+    let (within, back) = (apart(eye, region, run - 1)?, apart(eye, region, 2 * run - 1)?);
+    Ok((back <= within - ALIKE).then_some((within, back)))
+}
+
+/// How many runs of so many tracks a band has, where a change of heads takes longer than the way along a run and hides the way back: in
+/// the next band, the arm has further to the end of the run than to its beginning, and in a cylinder as far to all but the first.
+fn runs_of_a_band<D: Device>(eye: &mut Eye<D>, region: &MapRegion, run: u64) -> Result<Option<u64>, BadInput> {
+    let band = region.tracks(region.levels.len() - 1);
+    if region.levels.len() != 2 || band % run != 0 || 2 * band > region.place(region.end() - 1).track {
+        return Ok(None);
+    }
+    let (begins, ends) = (apart(eye, region, band + 1)?, apart(eye, region, band + run - 1)?);
+    Ok((ends - begins > ALIKE).then_some(band / run))
 }
 
 /// How many runs of so many tracks a band has: at the end of each second one the arm is back near the first track, as it
@@ -98,10 +117,10 @@ fn heads_of_bands<D: Device>(eye: &mut Eye<D>, region: &MapRegion, width: u64, l
     let mut heads = 2;
     for k in 1..128 {
         let at = 2 * width * k;
-        if at >= last || !is_near(eye, region, at - 1, limit)? {
+        if at > last + 1 || !is_near(eye, region, at - 1, limit)? {
             break;
         }
-        heads = 2 * k + u64::from(is_near(eye, region, at, limit)?);
+        heads = 2 * k + u64::from(at <= last && is_near(eye, region, at, limit)?);
     }
     Ok(heads)
 }
@@ -122,12 +141,14 @@ fn by_search<D: Device>(eye: &mut Eye<D>, region: &MapRegion) -> Result<(u64, Ar
     while run < FAR.min(last / 2) && is_near(eye, region, run, limit)? {
         run += 1;
     }
-    let Some((first, end)) = dip(eye, region, run, limit)? else {
-        return Ok((count_by_steps(eye, region, run)?, Arrangement::Heads));
-    };
-    let width = band_width(run, first, end);
-    let heads = heads_of_bands(eye, region, width, limit)?;
-    Ok((heads, Arrangement::Bands(width)))
+    // What seems to come back where the run ends may be its end, which is not sharp.
+    if let Some((first, end)) = dip(eye, region, run, limit)? {
+        let width = band_width(run, first, end);
+        if comes_back(eye, region, width)?.is_some() {
+            return Ok((heads_of_bands(eye, region, width, limit)?, Arrangement::Bands(width)));
+        }
+    }
+    Ok((count_by_steps(eye, region, run)?, Arrangement::Heads))
 }
 
 /// How wide bands are, of which so many tracks are near the first on its own head, and those from the `first` to the `end` on the next

@@ -80,7 +80,9 @@ impl SectorRing {
             };
             let pause = bench.draw.below(most);
             bench.idle(Span(pause));
-            if let Some(reply) = bench.read_medium(*sector)? {
+            if let Some(reply) = bench.read_medium(*sector)?
+                && !bench.is_hit(reply.response())
+            {
                 ends.push(reply.end);
             }
         }

@@ -1,6 +1,6 @@
 //! The first tracks of a region: sectors all round, sectors of data on a track, and the turn to the next.
 
-use super::HERE;
+use super::{HERE, LEAST_ROUND};
 use crate::bench::ProbeBench;
 use crate::estimate::{fraction, median, signed_fraction};
 use crate::eye::Eye;
@@ -45,10 +45,10 @@ pub(super) fn region<D: Device>(
     eye.since = first;
     let rough = match familiar(eye, (first, angle), widths)? {
         Some(width) => width,
-        None => slope(eye, first, angle)?,
+        None => slope(eye, first, angle)?.or(widths.last().copied()).unwrap_or(1.0 / f64::from(LEAST_ROUND)),
     };
     let SectorLine { end, per_sector, slipped } = line(eye, (first, angle), rough, all)?;
-    let round = (1.0 / per_sector + 0.5) as u32;
+    let round = ((1.0 / per_sector + 0.5) as u64).min(MOST) as u32;
     let length = end - first + slipped;
     if round < 2 || end >= all {
         let round = round.max(2);
@@ -167,16 +167,21 @@ fn familiar<D: Device>(eye: &mut Eye<D>, (first, angle): (u64, f64), widths: &[f
     Ok(widths.iter().copied().min_by(|a, b| off(*a).total_cmp(&off(*b))).filter(|width| off(*width) < ALIKE))
 }
 
-/// Turn of one sector, about: the median of three steps, looked at backwards, since what follows a read is in memory.
-fn slope<D: Device>(eye: &mut Eye<D>, first: u64, angle: f64) -> Result<f64, BadInput> {
-    let last = eye.bench.sectors() - 1;
+/// Turn of one sector, about: the median of three steps, looked at backwards, since what follows a read is in memory. Nothing where
+/// the drive ends too soon.
+fn slope<D: Device>(eye: &mut Eye<D>, first: u64, angle: f64) -> Result<Option<f64>, BadInput> {
+    let left = eye.bench.sectors() - 1 - first;
+    let step = STEP.min(left / 3);
+    if step == 0 {
+        return Ok(None);
+    }
     let mut seen = vec![];
     for i in (1..=3).rev() {
-        seen.push(near(eye, (first + i * STEP).min(last))?);
+        seen.push(near(eye, first + i * step)?);
     }
     seen.push(angle);
-    let steps: Vec<f64> = seen.windows(2).map(|pair| fraction(pair[0] - pair[1]) / STEP as f64).collect();
-    Ok(median(&steps))
+    let steps: Vec<f64> = seen.windows(2).map(|pair| fraction(pair[0] - pair[1]) / step as f64).collect();
+    Ok(Some(median(&steps)))
 }
 
 /// The first sector past the end of the track of `from`, and the turn of one sector.

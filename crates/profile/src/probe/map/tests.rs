@@ -142,3 +142,19 @@ fn a_pattern_holds_through_slips_on_its_first_tracks() {
     assert_eq!(of_each(2, 210, 60), [false, false]);
     assert_eq!(of_each(2, 220, 1), [false, false], "the drive ends");
 }
+
+/// The last sectors of a drive, too few to tell how wide they are, are taken to be as wide as others; and no track has more of them than
+/// any has.
+#[test]
+fn the_last_sectors_of_a_drive_are_no_wider_or_narrower_than_sectors_are() {
+    let mut platter = Platter::of_zones(1, &[(40, 200)]);
+    let all = platter.geometry.map.regions[0].end();
+    for left in 1..60 {
+        let first = all - left;
+        let region = with_eye(&mut platter, |eye| {
+            let angle = eye.recall(first, None).expect("it is read").expect("it is read");
+            learn::region(eye, (first, angle), &[1.0 / 200.0]).expect("it is read")
+        });
+        assert_eq!((region.first, region.round), (first, 200), "{left} sectors");
+    }
+}
