@@ -103,11 +103,22 @@ fn comes_back<D: Device>(eye: &mut Eye<D>, region: &MapRegion, run: u64) -> Resu
 /// the next band, the arm has further to the end of the run than to its beginning, and in a cylinder as far to all but the first.
 fn runs_of_a_band<D: Device>(eye: &mut Eye<D>, region: &MapRegion, run: u64) -> Result<Option<u64>, BadInput> {
     let band = region.tracks(region.levels.len() - 1);
-    if region.levels.len() != 2 || band % run != 0 || 2 * band > region.place(region.end() - 1).track {
+    let heads = band / run;
+    if region.levels.len() != 2
+        || band % run != 0
+        || heads > MOST_HEADS
+        || 2 * band > region.place(region.end() - 1).track
+    {
         return Ok(None);
     }
-    let (begins, ends) = (apart(eye, region, band + 1)?, apart(eye, region, band + run - 1)?);
-    Ok((ends - begins > ALIKE).then_some(band / run))
+    // What seeks that spread may say once by chance, they do not twice.
+    for _ in 0..2 {
+        let (begins, ends) = (apart(eye, region, band + 1)?, apart(eye, region, band + run - 1)?);
+        if ends - begins <= ALIKE {
+            return Ok(None);
+        }
+    }
+    Ok(Some(heads))
 }
 
 /// How many runs of so many tracks a band has: at the end of each second one the arm is back near the first track, as it
