@@ -105,7 +105,7 @@ fn runs_of_a_band<D: Device>(eye: &mut Eye<D>, region: &MapRegion, run: u64) -> 
     let band = region.tracks(region.levels.len() - 1);
     let heads = band / run;
     if region.levels.len() != 2
-        || band % run != 0
+        || !band.is_multiple_of(run)
         || heads > MOST_HEADS
         || 2 * band > region.place(region.end() - 1).track
     {
