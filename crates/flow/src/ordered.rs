@@ -70,8 +70,8 @@ impl ProcessSystem {
 
     /// Gives the order up where whose turn it is does not come for long, though others could run: then the dispatcher decides.
     pub(crate) fn watch_order(&mut self) {
-        let idles = self.cpus.iter().all(|cpu| cpu.is_free()) && !self.ready.is_empty();
         let Some(order) = &mut self.order else { return };
+        let idles = self.cpus.iter().all(|cpu| cpu.is_free()) && !self.ready.is_empty();
         order.stuck = if idles { order.stuck + 1 } else { 0 };
         if order.stuck > PATIENCE {
             self.order = None;

@@ -1,6 +1,6 @@
 //! What a process system tells the picture of it.
 
-use crate::cpu::{Handler, Processor, ProcessorState};
+use crate::cpu::{Handler, ProcessorState};
 use crate::picture::{Doing, Picture, PictureRecorder, PictureScope, ProcessorWork};
 use crate::process::{Pid, ProcessState};
 use crate::system::ProcessSystem;
@@ -52,9 +52,9 @@ impl ProcessSystem {
     /// What the processors were at is kept.
     pub(crate) fn picture_processors(&mut self, from: Time, now: Time) {
         let Some(recorder) = &mut self.recorder else { return };
-        for (number, Processor { state, process, .. }) in self.cpus.iter().enumerate() {
-            let place = process.map_or(0, |pid| pid.0 as usize);
-            let work = match *state {
+        for (number, cpu) in self.cpus.iter().enumerate() {
+            let place = cpu.process.map_or(0, |pid| pid.0 as usize);
+            let work = match cpu.state() {
                 ProcessorState::Idle if self.blocked > 0 => ProcessorWork::FalseIdle,
                 ProcessorState::Idle => ProcessorWork::Idle,
                 ProcessorState::Switching => ProcessorWork::Switch(place),

@@ -9,7 +9,7 @@
 
 use crate::account::SystemAccount;
 use crate::cache::{BufferCache, Content};
-use crate::cpu::{Handler, Processor, ProcessorState};
+use crate::cpu::{Handler, Processor, ProcessorState, Processors};
 use crate::events::{ModelEvent, ModelEventKind};
 use crate::locks::LockState;
 use crate::ordered::DispatchOrder;
@@ -27,7 +27,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 /// Processes on processors, and the I/O they ask for.
 pub struct ProcessSystem {
     pub(crate) plan: SystemPlan,
-    pub(crate) cpus: Vec<Processor>,
+    pub(crate) cpus: Processors,
     pub(crate) processes: Vec<ProcessEntry>,
     pub(crate) ready: VecDeque<Pid>,
     pub(crate) requests: RequestTable,
@@ -98,7 +98,7 @@ impl ProcessSystem {
         seed: u64,
     ) -> ProcessSystem {
         let mut system = ProcessSystem {
-            cpus: (0..plan.cpus.unwrap_or(1)).map(|_| Processor::new()).collect(),
+            cpus: Processors::new(plan.cpus.unwrap_or(1)),
             processes: Vec::new(),
             ready: VecDeque::new(),
             requests: RequestTable::default(),
@@ -217,8 +217,9 @@ impl ProcessSystem {
 
     /// Gives an idle processor something to do, if it may have this process.
     pub(crate) fn employ(&mut self, pid: Pid) {
-        let idle = |cpu: &usize| self.cpus[*cpu].is_free() && self.cpus[*cpu].state == ProcessorState::Idle;
-        if let Some(cpu) = (0..self.cpus.len()).filter(idle).find(|cpu| self.may_have(pid, *cpu)) {
+        let free = |cpu: &usize| self.cpus[*cpu].is_free();
+        let first = self.cpus.list_idle().filter(free).find(|cpu| self.may_have(pid, *cpu));
+        if let Some(cpu) = first {
             self.dispatch(cpu);
         }
     }
@@ -257,16 +258,12 @@ impl ProcessSystem {
         if span == Span::ZERO || self.account.ended.is_some() {
             return;
         }
-        for cpu in &self.cpus {
-            let part = match cpu.state {
-                ProcessorState::Idle if self.blocked > 0 => &mut self.account.false_idle,
-                ProcessorState::Idle => &mut self.account.idle,
-                ProcessorState::Switching => &mut self.account.switching,
-                ProcessorState::Computing => &mut self.account.computing,
-                ProcessorState::Interrupt(_) => &mut self.account.interrupts,
-            };
-            *part += span;
-        }
+        let counts = self.cpus.counts();
+        let idle = if self.blocked > 0 { &mut self.account.false_idle } else { &mut self.account.idle };
+        *idle += Span(span.0 * counts.idle);
+        self.account.switching += Span(span.0 * counts.switching);
+        self.account.computing += Span(span.0 * counts.computing);
+        self.account.interrupts += Span(span.0 * counts.interrupts);
     }
 
     /// Whether the clock still matters.
@@ -289,6 +286,9 @@ impl ProcessSystem {
 
     /// Who slept is not owed for that: it had as much as who had least of all others, but for a slice.
     fn caught_up(&mut self, pid: Pid) {
+        if !self.plan.fair {
+            return;
+        }
         let running = self.cpus.iter().filter_map(|cpu| cpu.process);
         let least = running.chain(self.ready.iter().copied()).map(|pid| self.had(pid)).min().unwrap_or_default();
         let (had, slice) = (self.had(pid), self.plan.slice);
@@ -299,7 +299,7 @@ impl ProcessSystem {
     fn dispatch(&mut self, cpu: usize) {
         let next = self.next_ready(cpu);
         let Some(pid) = next.and_then(|next| self.ready.remove(next)) else {
-            return self.cpus[cpu].set(ProcessorState::Idle, Time::NEVER);
+            return self.cpus.set(cpu, ProcessorState::Idle, Time::NEVER);
         };
         self.note(ModelEventKind::Dispatch(pid));
         self.process(pid).dispatches += 1;
@@ -319,7 +319,7 @@ impl ProcessSystem {
         let until = self.now + switch;
         self.cpus[cpu].process = Some(pid);
         self.cpus[cpu].preempt = false;
-        self.cpus[cpu].set(ProcessorState::Switching, until);
+        self.cpus.set(cpu, ProcessorState::Switching, until);
     }
 
     /// A process can run again.
@@ -339,14 +339,13 @@ impl ProcessSystem {
             return;
         }
         let able = |cpu: &usize| self.may_have(pid, *cpu);
-        let free = (0..self.cpus.len()).filter(able).filter(|cpu| self.cpus[*cpu].is_free()).count();
+        let mut free = (0..self.cpus.len()).filter(able).filter(|cpu| self.cpus[*cpu].is_free());
         let had = self.had(pid);
         let yields = |other: Pid| !self.plan.fair || self.had(other) > had;
         let to_preempt = |cpu: &usize| !self.cpus[*cpu].preempt && self.cpus[*cpu].process.is_some_and(yields);
-        let preempted = (0..self.cpus.len()).filter(able).find(to_preempt);
-        if free <= self.ready.len()
-            && self.plan.preempt_on_wake
-            && let Some(cpu) = preempted
+        if self.plan.preempt_on_wake
+            && free.nth(self.ready.len()).is_none()
+            && let Some(cpu) = (0..self.cpus.len()).filter(able).find(to_preempt)
         {
             self.cpus[cpu].preempt = true;
             self.ready.push_front(pid);
@@ -359,7 +358,7 @@ impl ProcessSystem {
 
     /// A processor is to change to who woke up: at once, but for one in a handler or at work on this very thing.
     fn press(&mut self, cpu: usize) {
-        let Processor { state, until, process, .. } = self.cpus[cpu];
+        let (state, until, process) = (self.cpus[cpu].state(), self.cpus[cpu].until(), self.cpus[cpu].process);
         if let (Some(pid), ProcessorState::Computing | ProcessorState::Switching, true) =
             (process, state, self.current != Some(cpu))
         {
@@ -373,7 +372,7 @@ impl ProcessSystem {
     /// A processor is done with what it was at.
     fn act(&mut self, cpu: usize) {
         self.current = Some(cpu);
-        match self.cpus[cpu].state {
+        match self.cpus[cpu].state() {
             ProcessorState::Idle => {}
             ProcessorState::Switching => self.begin(cpu),
             ProcessorState::Computing => {
@@ -397,7 +396,7 @@ impl ProcessSystem {
         let left = process.left;
         if left > Span::ZERO {
             let until = self.now + left;
-            self.cpus[cpu].set(ProcessorState::Computing, until);
+            self.cpus.set(cpu, ProcessorState::Computing, until);
         } else {
             self.run(cpu, pid);
         }
@@ -424,7 +423,7 @@ impl ProcessSystem {
                 }
                 StepOutcome::Takes(span) => {
                     let until = self.now + span;
-                    return self.cpus[cpu].set(ProcessorState::Computing, until);
+                    return self.cpus.set(cpu, ProcessorState::Computing, until);
                 }
                 StepOutcome::Leaves(standing) => {
                     let kind = if standing == ProcessState::Gone {
@@ -460,7 +459,7 @@ impl ProcessSystem {
 
     fn raise(&mut self, cpu: usize, handler: Handler) {
         let cost = self.cost(handler);
-        if self.cpus[cpu].raise(handler, self.now, cost) {
+        if self.cpus.raise(cpu, handler, self.now, cost) {
             self.note(ModelEventKind::Interrupt(about(handler)));
         }
     }
@@ -482,9 +481,9 @@ impl ProcessSystem {
         if let Some(next) = self.cpus[cpu].next_pending() {
             let until = self.now + self.cost(next);
             self.note(ModelEventKind::Interrupt(about(next)));
-            return self.cpus[cpu].set(ProcessorState::Interrupt(next), until);
+            return self.cpus.set(cpu, ProcessorState::Interrupt(next), until);
         }
-        let (state, left) = self.cpus[cpu].resume(self.now);
+        let (state, left) = self.cpus.resume(cpu, self.now);
         let Some(pid) = self.cpus[cpu].process else { return self.dispatch(cpu) };
         let is_over = self.process(pid).slice == Span::ZERO;
         if self.cpus[cpu].preempt || is_over {
@@ -547,7 +546,7 @@ impl ProcessSystem {
 
     /// The next thing that happens by itself.
     pub(crate) fn next_event(&self) -> Option<Time> {
-        let busy = self.cpus.iter().map(|cpu| cpu.until).min().unwrap_or(Time::NEVER);
+        let (_, busy) = self.cpus.first_done();
         let sleeper = self.sleepers.first().map_or(Time::NEVER, |(until, _)| *until);
         let next = if self.ticks() {
             busy.min(self.tick).min(sleeper)
@@ -561,7 +560,8 @@ impl ProcessSystem {
 
     /// Something happens by itself.
     pub(crate) fn advance(&mut self) {
-        if let Some(cpu) = self.cpus.iter().position(|cpu| cpu.until <= self.now) {
+        let (cpu, until) = self.cpus.first_done();
+        if until <= self.now {
             return self.act(cpu);
         }
         if self.sleepers.first().is_some_and(|(until, _)| *until <= self.now) {

@@ -11,7 +11,7 @@ use crate::serve::kernel_error;
 use crate::unit::{Far, LiveDevice};
 use crate::world::{Hands, RequestSource};
 use crate::{Clock, Host, LiveWorld, Remote};
-use block::{At, BLOCK_BYTES, BadInput, Ending, Extent, Lbn, RequestId, Span, Time};
+use block::{At, BLOCK_BYTES, BadInput, Ending, Extent, Lbn, RequestId, Span, Time, units};
 use load::ScanProgress;
 use load::experiment::{DriveChoice, IoBackend};
 use nbd::Uri;
@@ -69,12 +69,24 @@ pub enum ScanFailure {
 }
 
 impl OpenScan {
-    /// A device that is read whole, in units of so many blocks.
-    fn new(name: &str, unit: Box<dyn LiveDevice>, unit_blocks: u32, bytes: u64, notes: Vec<String>) -> OpenScan {
+    /// A device that is read whole, in units of so many blocks, where it is not too long for that.
+    fn new(
+        name: &str,
+        unit: Box<dyn LiveDevice>,
+        unit_blocks: u32,
+        bytes: u64,
+        notes: Vec<String>,
+    ) -> Result<OpenScan, BadInput> {
         let blocks = unit.caps().blocks;
+        if !Wanted::fits(blocks, unit_blocks) {
+            let most = Wanted::MOST_UNITS * u64::from(unit_blocks);
+            let what = format!("it has {}, more than a scan can remember to have read", units::show_blocks(blocks));
+            let mend = format!("scan what has {} at most", units::show_blocks(most));
+            return Err(BadInput::new(name, At::File, what, mend));
+        }
         let mut wanted = Wanted::nothing(blocks, unit_blocks);
         wanted.want(Lbn(0), Lbn(blocks));
-        OpenScan { name: name.into(), unit, wanted, bytes, notes }
+        Ok(OpenScan { name: name.into(), unit, wanted, bytes, notes })
     }
 
     /// A device as `path` in `[drive]` names it, to be read in units of so many blocks.
@@ -84,7 +96,7 @@ impl OpenScan {
     pub fn of_device(name: &str, choice: &DriveChoice, unit_blocks: u32) -> Result<OpenScan, BadInput> {
         let Made { unit, notes, .. } = make::device(choice, Use::Reads, false, 0)?;
         let bytes = unit.bytes();
-        Ok(OpenScan::new(name, unit, unit_blocks, bytes, notes))
+        OpenScan::new(name, unit, unit_blocks, bytes, notes)
     }
 
     /// An export of an NBD server, to be read in units of so many blocks.
@@ -99,7 +111,7 @@ impl OpenScan {
             return Err(BadInput::new(name, At::File, what, "read the file or device itself"));
         }
         let unit = Far::new(vec![(0, remote)]).map_err(|error| unreachable_server(uri, &error))?;
-        Ok(OpenScan::new(name, Box::new(unit.keeping()), unit_blocks, bytes, Vec::new()))
+        OpenScan::new(name, Box::new(unit.keeping()), unit_blocks, bytes, Vec::new())
     }
 
     /// What was read before is not read again: so many bytes from this one on, of whole units.
@@ -210,16 +222,17 @@ mod tests {
     use crate::unit::Done;
     use block::{Caps, Command, Outcome, Tag, Verb, errno};
 
-    /// A device of 1000 blocks, each filled with the low byte of its number; of some no command succeeds.
+    /// A device of so many blocks, each filled with the low byte of its number; of some no command succeeds.
     struct Marked {
         bad: fn(u64) -> bool,
         done: Vec<Done>,
         issued: u32,
+        blocks: u64,
     }
 
     impl LiveDevice for Marked {
         fn caps(&self) -> Caps {
-            Caps { blocks: 1000, depth: 4, seek: false }
+            Caps { blocks: self.blocks, depth: 4, seek: false }
         }
 
         fn bytes(&self) -> u64 {
@@ -282,9 +295,9 @@ mod tests {
     }
 
     fn scan(bad: fn(u64) -> bool, unit: u32, kept: &mut Kept) -> Result<ScanProgress, ScanFailure> {
-        let device = Box::new(Marked { bad, done: Vec::new(), issued: 0 });
+        let device = Box::new(Marked { bad, done: Vec::new(), issued: 0, blocks: 1000 });
         let bytes = device.bytes();
-        OpenScan::new("marked", device, unit, bytes, Vec::new()).run(1.0, kept)
+        OpenScan::new("marked", device, unit, bytes, Vec::new()).map_err(ScanFailure::Device)?.run(1.0, kept)
     }
 
     #[test]
@@ -312,19 +325,30 @@ mod tests {
 
     #[test]
     fn what_was_read_before_is_not_read_again() {
-        let device = Box::new(Marked { bad: |_| false, done: Vec::new(), issued: 0 });
+        let device = Box::new(Marked { bad: |_| false, done: Vec::new(), issued: 0, blocks: 1000 });
         let (bytes, mut kept) = (device.bytes(), Kept::default());
-        let mut scan = OpenScan::new("marked", device, 8, bytes, Vec::new());
+        let mut scan = OpenScan::new("marked", device, 8, bytes, Vec::new()).expect("it fits");
         scan.skip(16 * BLOCK_BYTES, 24 * BLOCK_BYTES);
         scan.skip(992 * BLOCK_BYTES, 7 * BLOCK_BYTES + 100);
         assert!(scan.run(1.0, &mut kept).is_ok_and(|progress| progress.is_done()));
         kept.blocks.sort_unstable();
         assert_eq!(kept.blocks, (0..16).chain(40..992).collect::<Vec<_>>());
         // And where all was.
-        let device = Box::new(Marked { bad: |_| true, done: Vec::new(), issued: 0 });
-        let mut scan = OpenScan::new("marked", device, 8, bytes, Vec::new());
+        let device = Box::new(Marked { bad: |_| true, done: Vec::new(), issued: 0, blocks: 1000 });
+        let mut scan = OpenScan::new("marked", device, 8, bytes, Vec::new()).expect("it fits");
         scan.skip(0, bytes);
         assert!(scan.run(1.0, &mut Kept::default()).is_ok_and(|progress| progress.is_done()));
+    }
+
+    #[test]
+    fn what_is_too_long_to_be_remembered_is_refused() {
+        for (blocks, unit, fits) in [(1 << 54, 8, false), (1 << 54, 2048, false), ((1 << 20) + 1, 8, true)] {
+            let device = Box::new(Marked { bad: |_| false, done: Vec::new(), issued: 0, blocks });
+            let opened = OpenScan::new("huge", device, unit, blocks * BLOCK_BYTES, Vec::new());
+            let told = opened.err().map(|error| error.to_string());
+            assert_eq!(told.is_none(), fits, "{blocks} blocks in units of {unit}: {told:?}");
+            assert!(told.is_none_or(|told| told.starts_with("huge: it has 9") && told.contains("mend: scan what has")));
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@
 use crate::claim::{self, Claimed, Use};
 use crate::memory::Slice;
 use crate::store::Contents;
-use crate::unit::{alike, punch};
+use crate::unit::{alike, allocate, punch};
 use block::errno::EIO;
 use block::{BLOCK_BYTES, Extent};
 use rustix::fs::{FileType, OFlags};
@@ -81,6 +81,10 @@ impl Contents for Sparse {
             from.buffer.get(from.from + done, &mut piece[..bytes]);
             pwrite(&*file, &piece[..bytes], place)
         })
+    }
+
+    fn reserve(&mut self, at: Extent) -> Result<(), i32> {
+        allocate(&self.file, at).map_err(|error| error.raw_os_error())
     }
 
     fn clear(&mut self, at: Extent) {

@@ -37,6 +37,12 @@ pub trait Contents {
     /// The errno; what comes before in the extent may be written.
     fn write(&mut self, at: Extent, from: &Slice) -> Result<(), i32>;
 
+    /// Sees to it that there is room for an extent.
+    ///
+    /// # Errors
+    /// The errno.
+    fn reserve(&mut self, at: Extent) -> Result<(), i32>;
+
     /// Makes an extent zeros, where that is no trouble.
     fn clear(&mut self, at: Extent);
 
@@ -119,6 +125,13 @@ impl Contents for MemoryStore {
             from.buffer.get(from.from + piece.offset, &mut page[piece.from..][..piece.bytes]);
         }
         Ok(())
+    }
+
+    fn reserve(&mut self, at: Extent) -> Result<(), i32> {
+        if self.unwritten == Unwritten::Pattern {
+            return Ok(());
+        }
+        pieces(at).try_for_each(|piece| self.page_mut(piece.page).map(|_| ()))
     }
 
     fn clear(&mut self, at: Extent) {

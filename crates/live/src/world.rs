@@ -505,7 +505,10 @@ impl<S: RequestSource, K: Kernel> World for LiveWorld<S, K> {
                 return Some((now, Input::Wake));
             }
             if let Some(input) = self.ask(now, room) {
-                return Some((now, input));
+                match self.admit(now, input) {
+                    Some(input) => return Some((now, input)),
+                    None => continue,
+                }
             }
             if self.hear() {
                 continue;

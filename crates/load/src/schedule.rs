@@ -261,8 +261,14 @@ impl<'a> CoreMaking<'a> {
         let core = self.core(0, experiment.scheduler.queue, belief)?;
         let core = match (experiment.scan(), experiment.any_order()) {
             (Some((scan, workload)), _) => {
-                let (wanted, class) = (scan.wanted_blocks(blocks), experiment.class_of(workload));
-                core.wanting(wanting(experiment, self.known, wanted, class))
+                let wanted = scan.wanted_blocks(&workload.name, blocks);
+                let wanted = wanted.map_err(|error| workload.place(&experiment.file, error))?;
+                core.wanting(wanting(experiment, self.known, wanted, experiment.class_of(workload)))
+            }
+            (None, Some(_)) if !Wanted::fits(blocks, 1) => {
+                let what = format!("{} are too many blocks to be read in any order", units::show_blocks(blocks));
+                let mend = "take order = \"any\" out of the volume, or serve a smaller drive";
+                return Err(BadInput::new(experiment.file.clone(), At::File, what, mend));
             }
             (None, Some(class)) => core.wanting(wanting(experiment, self.known, Wanted::nothing(blocks, 1), class)),
             (None, None) => core,

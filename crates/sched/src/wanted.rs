@@ -47,7 +47,17 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// Nothing of a device of so many blocks, in units of so many, both above 0. A last unit may be shorter.
+    /// Units of a device at most, for which a set takes up to 1 GiB before any of them is read.
+    pub const MOST_UNITS: u64 = 1 << 40;
+
+    /// Whether there is a set for a device of so many blocks, in units of so many.
+    #[must_use]
+    pub fn fits(blocks: u64, unit: u32) -> bool {
+        blocks.div_ceil(u64::from(unit)) <= Wanted::MOST_UNITS
+    }
+
+    /// Nothing of a device of so many blocks, in units of so many, both above 0. A last unit may be shorter. The caller
+    /// guarantees that it fits.
     #[must_use]
     pub fn nothing(blocks: u64, unit: u32) -> Wanted {
         let groups = blocks.div_ceil(u64::from(unit)).div_ceil(GROUP) as usize;

@@ -68,7 +68,11 @@ fn mechanics(choice: &DriveChoice) -> Result<Mechanics, BadInput> {
         return Err(BadInput::new(choice.model.clone(), At::File, "no rotation was found to learn", mend));
     };
     let text = disk::write(&known.plan(&options.name, found.blocks));
-    let drive = disk::parse("learned", "learned.toml", &text)?;
+    let drive = disk::parse("learned", "learned.toml", &text).map_err(|error| {
+        let what = format!("what was learned of the drive is none: {}", error.what);
+        let mend = "take `profile` out: of so few sectors, or of tracks so short, a profile cannot be learned";
+        BadInput::new(choice.model.clone(), At::File, what, mend)
+    })?;
     Ok(Mechanics { sheet: Arc::new(drive.sheet), commands: found.commands, seconds: found.time.as_secs() })
 }
 

@@ -122,3 +122,27 @@ fn the_account_adds_up() {
         }
     }
 }
+
+/// Seconds this thread has had on a processor, where Linux tells; other load does not count.
+fn spent() -> Option<f64> {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    Some(text.split(' ').next()?.parse::<f64>().ok()? / 1e9)
+}
+
+/// A clock interrupt is as much work whether there are few processors or many: with sixteen times as many there are as many interrupts
+/// in a sixteenth of the time, and they cost little more.
+#[test]
+fn an_interrupt_costs_as_much_with_many_processors_as_with_few() {
+    let cost = |cpus: u64| {
+        let once = |_| {
+            let before = spent()?;
+            ended(&format!("cpus = {cpus}\nclock = \"1ms\""), 1, (1 << 19) / cpus);
+            Some(spent()? - before)
+        };
+        (0..4).filter_map(once).min_by(f64::total_cmp)
+    };
+    if let (Some(few), Some(many)) = (cost(64), cost(1024)) {
+        println!("of 64 processors {few:.3} s, of 1024 {many:.3} s: {:.1} times as much", many / few);
+        assert!(many < 5.0 * few);
+    }
+}

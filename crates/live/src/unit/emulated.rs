@@ -95,6 +95,10 @@ impl LiveDevice for Emulated {
         self.contents.write(at, from).map_err(io::Error::from_raw_os_error)
     }
 
+    fn reserve(&mut self, at: Extent) -> io::Result<()> {
+        self.contents.reserve(at).map_err(io::Error::from_raw_os_error)
+    }
+
     fn can_empty(&self) -> bool {
         self.contents.can_empty()
     }

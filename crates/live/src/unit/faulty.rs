@@ -361,6 +361,10 @@ impl LiveDevice for Faulty {
         Ok(())
     }
 
+    fn reserve(&mut self, at: Extent) -> io::Result<()> {
+        self.inner.reserve(at)
+    }
+
     fn alike(&mut self, at: Extent) -> (u64, bool) {
         self.inner.alike(at)
     }

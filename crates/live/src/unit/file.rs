@@ -248,6 +248,10 @@ impl LiveDevice for ServedFile {
         Ok(punch(&self.file, at)?)
     }
 
+    fn reserve(&mut self, at: Extent) -> io::Result<()> {
+        if self.is_regular { Ok(allocate(&self.file, at)?) } else { Ok(()) }
+    }
+
     fn zeroes(&self) -> Zeroes {
         self.zeroes
     }
@@ -261,6 +265,12 @@ impl LiveDevice for ServedFile {
 pub(crate) fn punch(file: &OwnedFd, at: Extent) -> rustix::io::Result<()> {
     let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
     rustix::fs::fallocate(file, flags, at.start.0 * BLOCK_BYTES, at.bytes())
+}
+
+/// Has a file system keep room for an extent of a file, which holds what it did.
+pub(crate) fn allocate(file: &OwnedFd, at: Extent) -> rustix::io::Result<()> {
+    let (from, bytes) = (at.start.0 * BLOCK_BYTES, at.bytes());
+    rustix::io::retry_on_intr(|| rustix::fs::fallocate(file, FallocateFlags::KEEP_SIZE, from, bytes))
 }
 
 /// How many blocks of a file from the first of an extent on are alike, at most all; whether they may hold anything but zeros.

@@ -26,6 +26,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use marks::{Noting, WaitingWrite};
+use room::Room;
 
 mod blank;
 mod growing;
@@ -33,6 +34,7 @@ mod leaving;
 mod logged;
 mod marks;
 mod places;
+mod room;
 mod sums;
 mod told;
 
@@ -77,6 +79,8 @@ pub struct Members {
     foretold: Vec<DiskId>,
     /// Whether what is known is still to be written down.
     unwritten: bool,
+    /// Where there is room on all disks for what clients write.
+    room: Room,
     /// What it asks for itself.
     upkeep: Upkeep,
     /// How disks are opened while it is served; those that are to take a place, and spares.
@@ -134,6 +138,7 @@ impl Members {
             done: VecDeque::new(),
             foretold: Vec::new(),
             unwritten: false,
+            room: Room::default(),
             upkeep: Upkeep::new(geometry, RepairPace::default(), RepairPace::default()),
             opener: None,
             successors: Vec::new(),
@@ -503,6 +508,10 @@ impl LiveDevice for Members {
     fn note_discard(&mut self, at: Extent) {
         let geometry = self.geometry;
         self.notes.iter_mut().for_each(|notes| notes.note_discard(&geometry, at));
+    }
+
+    fn make_room(&mut self, at: Extent) -> Result<(), i32> {
+        self.make_room_on_all(at)
     }
 
     fn end_errand(&mut self, now: Time, number: u32, how: Ending) {

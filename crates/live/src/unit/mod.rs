@@ -12,7 +12,7 @@ pub use emulated::Emulated;
 pub use far::Far;
 pub use faulty::{Fault, FaultChange, FaultReach, Faulty};
 pub use file::ServedFile;
-pub(crate) use file::{alike, punch};
+pub(crate) use file::{alike, allocate, punch};
 pub use members::{MemberOpener, Members};
 pub use ram::Ram;
 pub use summed::{SumKey, Summed};
@@ -202,6 +202,22 @@ pub trait LiveDevice {
     /// When they are not zeros.
     fn empty(&mut self, _: Extent) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
+    }
+
+    /// Sees to it that there is room for blocks, so that a write of them will find it.
+    ///
+    /// # Errors
+    /// When there is none, or that cannot be told.
+    fn reserve(&mut self, _: Extent) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Of an array: sees to it that all of its disks have room for a write of these blocks.
+    ///
+    /// # Errors
+    /// The errno, where one has not.
+    fn make_room(&mut self, _: Extent) -> Result<(), i32> {
+        Ok(())
     }
 
     /// What the core is to be told of one of its disks: what of one that is being filled holds what it should already, or that the

@@ -279,6 +279,14 @@ impl LiveDevice for Summed {
         self.inner.sync()
     }
 
+    fn reserve(&mut self, at: Extent) -> io::Result<()> {
+        self.inner.reserve(at)?;
+        // Of its checksums, too: they are written when nobody can be told any more that they were not.
+        let blocks = self.blocks_of(at);
+        let mut pages = blocks.start / SUMS..blocks.end.div_ceil(SUMS);
+        pages.try_for_each(|page| self.inner.reserve(self.page_at(page)))
+    }
+
     fn can_empty(&self) -> bool {
         self.inner.can_empty()
     }

@@ -140,6 +140,22 @@ impl<S: RequestSource, K: Kernel> LiveWorld<S, K> {
         Some(input)
     }
 
+    /// What the source asks goes on to the core, unless the disks of an array have no room for it: then it has failed, and nothing of it
+    /// was begun.
+    pub(super) fn admit(&mut self, now: Time, input: Input) -> Option<Input> {
+        let Input::Submit(Request { id, op: Op::Write { .. }, at, .. }) = input else { return Some(input) };
+        if self.first.len() == 1 || id.0 >= self.source.numbers() {
+            return Some(input);
+        }
+        match self.unit.make_room(at) {
+            Ok(()) => Some(input),
+            Err(errno) => {
+                self.end_request(now, id, Ending::Failed(errno));
+                None
+            }
+        }
+    }
+
     /// When it or the source does something by itself.
     pub(super) fn asks_at(&mut self, room: u32) -> Option<Time> {
         if self.replays() {

@@ -4,10 +4,11 @@ use crate::clients::{ask_at_random, request};
 use crate::service::Running;
 use live::make::{self, Existing};
 use live::{EngineMessage, FaultSetting, Use};
-use nbd::RequestType;
+use nbd::{Errno, RequestType};
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
 use serde_json::json;
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -172,6 +173,54 @@ fn emulated_drives_are_an_array_too() {
     let text = "[[disk]]\npath = \"emulated:st318437lw\"\ncount = 4\n[array]\nlevel = \"5\"\n\
                 [scheduler]\npolicy = \"satf\"\n[serve]\nfaults = true\n[[volume]]\nname = \"a\"\nsize = \"4MiB\"\n";
     keeps_all(text, 200.0, &[(1, "error")], &[], 9);
+}
+
+/// Writes all of the volume, 64 KiB at a time, and twice; what was taken by place, and how often there was no room.
+fn write_all(remote: &mut live::Remote, bytes: u64) -> (BTreeMap<u64, u8>, u64) {
+    let (mut taken, mut refused) = (BTreeMap::new(), 0);
+    for (pass, from) in (1..3).flat_map(|pass| (0..bytes / PIECE).map(move |piece| (pass, piece * PIECE))) {
+        let byte = (from / PIECE) as u8 ^ (pass << 6);
+        remote.send(request(RequestType::Write, from, from, PIECE as u32), &[byte; PIECE as usize]).expect("sent");
+        match remote.answer().expect("an answer").1 {
+            Ok(_) => drop(taken.insert(from, byte)),
+            Err(errno) => {
+                assert_eq!(errno, Errno::NoSpc, "at {from}");
+                refused += 1;
+            }
+        }
+    }
+    (taken, refused)
+}
+
+const PIECE: u64 = 64 << 10;
+
+/// Of a disk without room for more nothing is wrong: the write fails, and all that was written can be had without any disk.
+#[test]
+fn a_disk_without_room_is_not_given_up() {
+    for (level, disks, lost) in [("0/1", 2, vec![0]), ("5", 3, vec![2]), ("6", 4, vec![0, 3])] {
+        let disk = |disk: u64| {
+            let memory = if disk == 1 { 3 } else { 64 };
+            format!("[[disk]]\npath = \"emulated:st318437lw\"\nmemory = \"{memory}MiB\"\n")
+        };
+        let text = format!(
+            "{}[array]\nlevel = \"{level}\"\nstripe = \"16KiB\"\n[scheduler]\npolicy = \"look\"\n[serve]\nfaults = true\n\
+             [[volume]]\nname = \"a\"\nsize = \"8MiB\"\n",
+            (0..disks).map(disk).collect::<String>()
+        );
+        let service = Running::new(&text, 200.0);
+        let mut remote = service.connect("a");
+        remote.patience(Some(Duration::from_secs(60))).expect("a limit");
+        let (taken, refused) = write_all(&mut remote, 8 << 20);
+        println!("{level}: {} pieces written, {refused} writes refused", taken.len());
+        assert!(taken.len() > 40 && refused > 20);
+        lost.into_iter().for_each(|disk| fault(&service, disk, "error"));
+        for (from, byte) in taken {
+            remote.send(request(RequestType::Read, from, from, PIECE as u32), &[]).expect("sent");
+            let read = remote.answer().expect("an answer").1.expect("it is read");
+            assert!(read == [byte; PIECE as usize], "{level}: at {from}");
+        }
+        service.stop();
+    }
 }
 
 const MIRRORED: &str = "level = \"0/1\"\nstripe = \"16KiB\"";

@@ -126,6 +126,7 @@ fn read(
     let deadline = asker::deadline(section, &DEADLINE)?.or(volume.and_then(|volume| volume.deadline));
     LATER_KEYS.iter().try_for_each(|(key, why)| section.refuse(key, why))?;
     let mut kind = kind(section, scope, folder, varied)?;
+    refuse_haste(section, &kind, deadline)?;
     let of_requests = [CLASS.name(), PRIORITY.name(), DEADLINE.name()];
     if let Some(key) = of_requests.into_iter().find(|key| kind.has_processes() && section.has(key)) {
         let what = format!("`{key}` is not given for processes: who waits decides ({})", CRITICALITIES.join(", "));
@@ -137,6 +138,23 @@ fn read(
     }
     let volume = volume.map(|volume| volume.name.clone());
     Ok(Workload { name, class, priority, deadline, volume, kind, at: section.here("", "").at })
+}
+
+/// Requests a second that a loop may drop at most, of each of which there is one more: more than any drive could serve, and each costs
+/// the simulation as much as one that is served.
+const MOST_DROPPED: u64 = 1_000_000;
+
+/// Refuses a deadline so short that a loop asks anew again and again while one command is served.
+fn refuse_haste(section: &Section, kind: &Kind, deadline: Option<Span>) -> Result<(), BadInput> {
+    let (Some(deadline), Some((requests, pause))) = (deadline, kind.followed()) else { return Ok(()) };
+    let least = u64::from(requests) * (1_000_000_000 / MOST_DROPPED);
+    let each = deadline.0.saturating_add(pause.0);
+    if each >= least {
+        return Ok(());
+    }
+    let rate = u64::from(requests) * 1_000_000_000 / each;
+    let what = format!("`deadline` is so short that requests are dropped, and made anew, {rate} times a second");
+    Err(section.error(DEADLINE.name(), what, format!("give {}us or more, or take it out", least.div_ceil(1000))))
 }
 
 /// `kind`, and its keys. A key of a kind that another run of the sweep uses is known, too.

@@ -73,6 +73,10 @@ impl Recipe for ClosedPlan {
         Some(self.depth)
     }
 
+    fn followed(&self) -> Option<(u32, Span)> {
+        Some((self.depth, self.think))
+    }
+
     fn confine(&mut self, region: Region) {
         self.pattern.region = region;
     }

@@ -3,7 +3,7 @@
 use super::pattern::Region;
 use super::{ScanPlan, Workload};
 use crate::draw::Draw;
-use block::{At, BadInput};
+use block::{At, BadInput, Span};
 use config::{About, Section};
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
@@ -52,6 +52,11 @@ pub trait Recipe: Clone + Debug + PartialEq + Sized {
     /// The requests that it keeps outstanding, where a completion is what makes it ask again.
     fn outstanding(&self) -> Option<u32> {
         None
+    }
+
+    /// How many of its requests are each followed by another when it ends, for as long as the run lasts, and after what time.
+    fn followed(&self) -> Option<(u32, Span)> {
+        self.outstanding().map(|requests| (requests, Span::ZERO))
     }
 
     /// Whether it repairs an array.

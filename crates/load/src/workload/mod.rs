@@ -24,7 +24,7 @@ pub use times::Times;
 pub use zones::ZoneWrites;
 
 use crate::draw::Draw;
-use block::{At, BadInput, Extent, Op, Time};
+use block::{At, BadInput, Extent, Op, Span, Time};
 use config::Section;
 use std::path::{Path, PathBuf};
 
@@ -84,6 +84,7 @@ macro_rules! kinds {
             told! {
                 $($kind)*;
                 longest -> u32, length -> Option<u32>, is_endless -> bool, is_open -> bool, outstanding -> Option<u32>,
+                followed -> Option<(u32, Span)>,
                 repairs -> bool, is_machine -> bool, files -> Vec<PathBuf>
             }
         }

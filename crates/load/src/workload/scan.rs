@@ -7,7 +7,7 @@ use super::kind::{Manual, Recipe};
 use super::pattern::{self, Region};
 use super::{Draft, Workload, misfit};
 use crate::draw::Draw;
-use block::{BadInput, Extent, Lbn, Time};
+use block::{BadInput, Extent, Lbn, Time, units};
 use config::Section;
 use sched::Wanted;
 use std::path::Path;
@@ -27,13 +27,20 @@ pub struct ScanPlan {
 }
 
 impl ScanPlan {
-    /// The blocks it wants, on a drive of so many.
-    #[must_use]
-    pub fn wanted_blocks(&self, blocks: u64) -> Wanted {
+    /// The blocks it wants, on a drive of so many; `name` is the workload's.
+    ///
+    /// # Errors
+    /// When there are too many units of the drive for any to be remembered.
+    pub fn wanted_blocks(&self, name: &str, blocks: u64) -> Result<Wanted, BadInput> {
+        if !Wanted::fits(blocks, self.unit) {
+            let (all, unit) = (units::show_blocks(blocks), units::show_blocks(self.unit.into()));
+            let what = format!("a drive of {all} has more units of {unit} than a scan can remember");
+            return Err(misfit(name, what, "give a larger `unit`, of which the drive has 2^40 at most"));
+        }
         let mut wanted = Wanted::nothing(blocks, self.unit);
         let (from, until) = self.region.on(blocks);
         wanted.want(Lbn(from), Lbn(until.min(blocks)));
-        wanted
+        Ok(wanted)
     }
 }
 
@@ -92,4 +99,20 @@ impl Workload for Scan {
     }
 
     fn end_request(&mut self, _: Time, _: Extent) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_drive_of_any_size_there_is_a_unit_that_is_large_enough() {
+        let told = |unit| {
+            let scan = ScanPlan { unit, region: Region::WHOLE };
+            scan.wanted_blocks("all", 1 << 54).err().map(|error| error.to_string())
+        };
+        let refused = told(8).expect("too many units");
+        assert!(refused.contains("units of 4 KiB") && refused.contains("mend: give a larger `unit`"), "{refused}");
+        assert_eq!(told(1 << 24), None);
+    }
 }

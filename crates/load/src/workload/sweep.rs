@@ -89,6 +89,10 @@ impl Recipe for RepairPlan {
         self.again
     }
 
+    fn followed(&self) -> Option<(u32, Span)> {
+        (self.again && self.rate.is_none()).then_some((self.depth, Span::ZERO))
+    }
+
     fn repairs(&self) -> bool {
         true
     }

@@ -90,6 +90,36 @@ fn a_profile_that_is_wrong_costs_what_it_costs_and_one_that_cannot_be_is_refused
     }
 }
 
+/// A file is read as the drive that was learned, or says that there is none; and nothing overflows.
+#[test]
+fn of_a_drive_that_is_too_small_a_profile_is_learned_or_refused() {
+    let folder = Folder::new("tiny");
+    let (mut learned, mut refused) = (0, 0);
+    for (heads, tracks, sectors) in [(2, 5, 45), (1, 45, 10), (1, 450, 1), (10, 9, 5), (1, 120, 5)] {
+        let last = tracks - 1;
+        let text = format!(
+            "title = \"tiny\"\n[rotation]\nrpm = 3600\n[geometry]\nheads = {heads}\norder = \"heads-first\"\n\
+             zones = [[0, {last}, {sectors}, 0, 0]]\n[seek]\na_ms = 2.594\nb_ms = 0.4057\nknee = 350\nc_ms = 6.390\n\
+             e_ms = 0.01084\n[switch]\nhead = \"1.6ms\"\ncylinder = \"3.0ms\"\n[overhead]\nread = \"1.5ms\"\nhit = \"1.0ms\"\n\
+             bus_mb_s = 2.0\n[cache]\nsegments = 1\nsegment = \"64KiB\"\n"
+        );
+        let drive = folder.file(&format!("{heads}-{tracks}-{sectors}.toml"), &text);
+        let text = format!(
+            "[drive]\nmodel = \"{drive}\"\n[scheduler]\npolicy = \"satf\"\nprofile = \"learned\"\n[[workload]]\n\
+             name = \"reads\"\nkind = \"closed\"\ndepth = 4\nsize = \"512B\"\n[run]\nrequests = 100\n"
+        );
+        match sim::replicate(&cases(&text)[0].experiment, 0, &|_| ()) {
+            Ok(_) => learned += 1,
+            Err(error) => {
+                refused += 1;
+                assert!(error.file == drive && error.what.contains("learned of the drive is none"), "{error}");
+            }
+        }
+    }
+    println!("{learned} learned, {refused} refused");
+    assert!(learned > 0 && refused > 0);
+}
+
 #[test]
 fn seeks_are_not_timed_by_a_profile_that_makes_them_late() {
     let folder = Folder::new("punctual");

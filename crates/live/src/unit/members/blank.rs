@@ -27,6 +27,7 @@ impl Members {
 
     /// Fills the disks that are being filled, from where the least of them is: but for what they hold already.
     pub(super) fn fill(&mut self) {
+        self.room.forget();
         let filling = self.filling_disks();
         self.held.retain(|(disk, _)| filling.iter().any(|(other, _)| other == disk));
         for (disk, _) in filling {
@@ -116,6 +117,7 @@ impl Members {
     pub(super) fn empty_discarded(&mut self) {
         let Some(notes) = &mut self.notes else { return };
         let regions = notes.take_discarded();
+        self.room.forget();
         if !self.write_notes() {
             return;
         }

@@ -84,6 +84,7 @@ impl Members {
         (member.unit, member.known) = (unit, self.unknown);
         self.unknown += member.depth;
         self.geometry = geometry;
+        self.room.forget();
         self.upkeep.set_growth(&geometry);
         self.write_notes();
         eprintln!("the array grows by {path}; name it in the service file, as the last of its disks");

@@ -128,7 +128,7 @@ fn line<D: Device>(eye: &mut Eye<D>, from: (u64, f64), rough: f64, all: u64) -> 
         let places = signed_fraction(angle - from.1 - (end - from.0) as f64 * width) / width;
         let whole = libm::round(places);
         let round = (1.0 / width + 0.5) as u64;
-        let beyond = end - first + slipped + whole.max(0.0) as u64 >= round;
+        let beyond = (end - first + slipped).saturating_add(whole.max(0.0) as u64) >= round;
         if beyond || whole < 1.0 || whole * width > SLIP || (places - whole).abs() > HERE {
             return Ok(line);
         }

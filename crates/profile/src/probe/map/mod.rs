@@ -222,7 +222,8 @@ impl<D: Device> MapSurvey<'_, '_, '_, D> {
         let edge = region.next_track(first);
         let mut at = vec![edge - 1, edge, first + track / 2, first + track + track / 2];
         if !region.levels.is_empty() {
-            at.extend([first + period - track / 2, first + period + track / 2, first + 2 * period + track / 3]);
+            let before = (first + period).saturating_sub(track / 2);
+            at.extend([before, first + period + track / 2, first + 2 * period + track / 3]);
         }
         let all = self.eye.bench.sectors();
         for sector in at.into_iter().rev().filter(|sector| *sector < all) {
