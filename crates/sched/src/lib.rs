@@ -24,6 +24,7 @@ mod idle;
 mod inherit;
 mod job;
 mod leisure;
+mod ordered;
 mod overlap;
 mod owners;
 pub mod plan;

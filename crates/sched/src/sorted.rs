@@ -14,7 +14,7 @@
 use crate::JobId;
 
 /// Entries in a leaf at most.
-pub(crate) const LEAF: usize = 16;
+const LEAF: usize = 16;
 
 /// A leaf with no more than this joins a neighbour, if both together have no more than that: so few that what has just joined does
 /// not soon split again, and so many that a search does not walk over leaves that hold next to nothing.
@@ -104,10 +104,6 @@ impl<T: Copy> Leaf<T> {
         &self.rest[..self.len]
     }
 
-    pub(crate) fn id(&self, i: usize) -> JobId {
-        self.rest[i].id
-    }
-
     fn order(&self, i: usize) -> u128 {
         order_of(self.keys[i], self.rest[i].sequence)
     }
@@ -159,27 +155,6 @@ impl<T: Copy> Leaf<T> {
     fn swap_remove(&mut self, i: usize) {
         self.len -= 1;
         self.set(i, self.entry(self.len));
-    }
-
-    /// The first entry whose key is `key` or more. Without a branch: which key is the nearest cannot be foreseen.
-    #[inline(always)]
-    fn at_or_after(&self, key: u64) -> Option<usize> {
-        // Keys below `key` wrap to the far end, and are passed over.
-        let (mut first, mut last, mut least) = (LEAF, LEAF, u64::MAX - key);
-        for (i, other) in self.keys().iter().enumerate() {
-            let beyond = other.wrapping_sub(key);
-            // The first and the last of those that are as near.
-            first = if beyond < least { i } else { first };
-            last = if beyond <= least { i } else { last };
-            least = beyond.min(least);
-        }
-        if first == last { (first < LEAF).then_some(first) } else { self.oldest_of(self.keys[last]) }
-    }
-
-    /// Of the entries with this key the first.
-    #[inline(never)]
-    fn oldest_of(&self, key: u64) -> Option<usize> {
-        (0..self.len).filter(|i| self.keys[*i] == key).min_by_key(|i| self.rest[*i].sequence)
     }
 
     /// Where to split it so that about half of it is on each side.
@@ -342,25 +317,6 @@ impl<T: Copy> Sorted<T> {
         id
     }
 
-    /// The first entry whose key is `key` or more: its leaf and its place in it.
-    pub(crate) fn at_or_after(&self, key: u64) -> Option<(usize, usize)> {
-        if self.is_empty() {
-            return None;
-        }
-        let first = self.place(order_of(key, 0));
-        (first..self.directory.len()).find_map(|slot| Some((slot, self.leaf(slot).at_or_after(key)?)))
-    }
-
-    /// The last key below `key`; of entries with that key, the first.
-    pub(crate) fn before(&self, key: u64) -> Option<(usize, usize)> {
-        if self.is_empty() {
-            return None;
-        }
-        let below = |slot: usize| self.leaf(slot).keys().iter().copied().filter(|k| *k < key).max();
-        let last = (0..=self.place(order_of(key, 0))).rev().find_map(below)?;
-        self.at_or_after(last)
-    }
-
     /// Every entry whose key is in `from..to`.
     pub(crate) fn within(&self, from: u64, to: u64) -> impl Iterator<Item = Entry<T>> {
         let first = self.place(order_of(from, 0)).min(self.directory.len());
@@ -479,17 +435,13 @@ mod tests {
     enum Step {
         Add(u64),
         Remove(usize),
-        After(u64),
-        Before(u64),
     }
 
     fn steps() -> impl Strategy<Value = Vec<Step>> {
         let key = prop_oneof![0..40u64, 0..1_000_000u64];
         let step = prop_oneof![
-            3 => key.clone().prop_map(Step::Add),
+            3 => key.prop_map(Step::Add),
             2 => (0..10_000usize).prop_map(Step::Remove),
-            1 => key.clone().prop_map(Step::After),
-            1 => key.prop_map(Step::Before),
         ];
         prop::collection::vec(step, 1..400)
     }
@@ -513,15 +465,6 @@ mod tests {
                         model.remove(&(key, sequence));
                     }
                     Step::Remove(_) => prop_assert!(sorted.remove(1, 1).is_none()),
-                    Step::After(key) => {
-                        let got = sorted.at_or_after(key).map(|(slot, i)| sorted.leaf(slot).order(i));
-                        let first = model.range((key, 0)..).next();
-                        prop_assert_eq!(got, first.map(|(key, sequence)| order_of(*key, *sequence)));
-                    }
-                    Step::Before(key) => {
-                        let got = sorted.before(key).map(|(slot, i)| sorted.leaf(slot).keys()[i]);
-                        prop_assert_eq!(got, model.range(..(key, 0)).next_back().map(|(key, _)| *key));
-                    }
                 }
                 prop_assert_eq!(sorted.len(), model.len());
                 let mut all: Vec<_> = sorted.within(0, u64::MAX).map(|e| (e.key, e.sequence)).collect();
@@ -575,14 +518,6 @@ mod tests {
             let holes = sorted.directory().iter().filter(|slot| slot.is_hole()).count();
             assert_eq!(holes, sorted.holes);
             most = most.max(holes);
-            for _ in 0..100 {
-                let key = draw(100_001);
-                let order = |found: Option<(usize, usize)>| found.map(|(slot, i)| sorted.leaf(slot).order(i));
-                let next = model.range((key, 0)..).next().map(|(key, sequence)| order_of(*key, *sequence));
-                assert_eq!(order(sorted.at_or_after(key)), next, "round {round}");
-                let last = model.range(..(key, 0)).next_back().map(|(key, _)| *key);
-                assert_eq!(sorted.before(key).map(|(slot, i)| sorted.leaf(slot).keys()[i]), last, "round {round}");
-            }
             assert_eq!(sorted.within(0, u64::MAX).count(), model.len());
         }
         assert!(most > 20, "{most}");

@@ -3,11 +3,11 @@
 
 use super::greedy::{AGE_LIMIT, Ageing, Greedy, age_weight};
 use super::satf::AccessTime;
-use super::sstf::Nearness;
+use super::sstf::Sstf;
 use super::{Beside, Kind, Manual, Needs, Policy};
 use crate::predict::Predictor;
 use crate::{Job, JobId, Jobs};
-use block::{BadInput, Time};
+use block::{BadInput, Span, Time};
 use config::{Key, Section};
 
 /// At this weight the longest waits are no longer than by distance.
@@ -33,15 +33,17 @@ impl Kind for Settings {
     }
 
     fn make<P: Predictor + 'static>(&self, _: &Beside) -> Box<dyn Policy<P>> {
-        let by_distance = Ageing { weight: 0.0, ..self.ageing };
-        Box::new(AutoOrder { by_distance: Greedy::new(by_distance), by_time: Greedy::new(self.ageing) })
+        let (by_distance, by_time) = (Sstf::new(), Greedy::new(self.ageing));
+        Box::new(AutoOrder { by_distance, by_time, limit: self.ageing.limit })
     }
 }
 
 /// Both orders of what waits, of which one is followed.
 struct AutoOrder<P: Predictor> {
-    by_distance: Greedy<P, Nearness>,
+    by_distance: Sstf,
     by_time: Greedy<P, AccessTime>,
+    /// By distance, too, what has waited longer goes first.
+    limit: Option<Span>,
 }
 
 impl<P: Predictor> Policy<P> for AutoOrder<P> {
@@ -56,22 +58,23 @@ impl<P: Predictor> Policy<P> for AutoOrder<P> {
     }
 
     fn take(&mut self, now: Time, jobs: &Jobs<P::Spot>, belief: &P) -> Option<JobId> {
-        // The order that is not followed keeps what is gone unless it is asked, and holds the job that the other took.
-        let id = if belief.is_settled() {
-            self.by_distance.oldest(now, jobs, belief);
+        if belief.is_settled() {
             let id = self.by_time.take(now, jobs, belief)?;
             self.by_distance.remove(id, jobs.get(id)?, belief);
-            id
-        } else {
-            self.by_time.oldest(now, jobs, belief);
-            let id = self.by_distance.take(now, jobs, belief)?;
-            self.by_time.remove(id, jobs.get(id)?, belief);
-            id
-        };
+            return Some(id);
+        }
+        let oldest = self.by_time.oldest(now, jobs, belief).first;
+        let late = |(_, arrived): &(JobId, Time)| self.limit.is_some_and(|limit| now.since(*arrived) > limit);
+        if let Some((id, _)) = oldest.filter(late) {
+            self.remove(id, jobs.get(id)?, belief);
+            return Some(id);
+        }
+        let id = self.by_distance.take(now, jobs, belief)?;
+        self.by_time.remove(id, jobs.get(id)?, belief);
         Some(id)
     }
 
     fn candidates(&self) -> u64 {
-        self.by_distance.candidates() + self.by_time.candidates()
+        Policy::<P>::candidates(&self.by_distance) + self.by_time.candidates()
     }
 }

@@ -13,8 +13,8 @@
 use super::fcfs::Fcfs;
 use super::in_service::InService;
 use super::{Beside, Kind, Manual, Needs, Policy, by_lbn};
+use crate::ordered::Ordered;
 use crate::predict::Predictor;
-use crate::sorted::Sorted;
 use crate::{Job, JobId, Jobs};
 use block::{BadInput, Extent, Span, Time};
 use config::{Key, Section};
@@ -112,7 +112,7 @@ struct ProcessQueue {
     class: u8,
     priority: u8,
     weight: f64,
-    by_block: Sorted<()>,
+    by_block: Ordered,
     oldest: Fcfs,
     /// How many wait, and how many are in the device.
     held: u32,
@@ -207,7 +207,7 @@ impl ProcessQueue {
             class,
             priority,
             weight,
-            by_block: Sorted::new(),
+            by_block: Ordered::new(),
             oldest: Fcfs::new(),
             held: 0,
             inside: 0,
@@ -411,10 +411,10 @@ impl Bfq {
                 return Some(id);
             }
         }
-        let sorted = &queue.by_block;
-        let entry = |(slot, i): (usize, usize)| (sorted.leaf(slot).keys()[i], sorted.leaf(slot).id(i));
-        let ahead = sorted.at_or_after(self.last).map(entry);
-        let behind = sorted.before(self.last).map(entry);
+        let waiting = &queue.by_block;
+        let entry = |at| (waiting.at(at).key, waiting.at(at).id);
+        let (behind, ahead) = waiting.around(self.last);
+        let (behind, ahead) = (behind.map(entry), ahead.map(entry));
         let back = behind.filter(|(key, _)| self.last - key <= self.settings.back_seek_max);
         match (ahead, back) {
             (Some((key, id)), Some((back, other))) => {
@@ -422,7 +422,7 @@ impl Bfq {
             }
             (Some((_, id)), None) | (None, Some((_, id))) => Some(id),
             // Round again.
-            (None, None) => sorted.at_or_after(0).map(|at| entry(at).1),
+            (None, None) => waiting.at_or_after(0).map(|at| entry(at).1),
         }
     }
 

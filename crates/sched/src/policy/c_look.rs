@@ -2,8 +2,8 @@
 
 use super::base::Base;
 use super::{Beside, Kind, Manual, Needs, Policy, by_lbn};
+use crate::ordered::{Ordered, Position};
 use crate::predict::Predictor;
-use crate::sorted::Sorted;
 use crate::{Job, JobId, Jobs};
 use block::{Lbn, Time};
 use block::BadInput;
@@ -32,17 +32,17 @@ impl Kind for Settings {
 }
 
 pub(super) struct CLook {
-    waiting: Sorted<()>,
+    waiting: Ordered,
 }
 
 impl CLook {
     pub(super) fn new() -> CLook {
-        CLook { waiting: Sorted::new() }
+        CLook { waiting: Ordered::new() }
     }
 
     /// Where the next one waits, the arm being there.
     #[inline(always)]
-    fn next(&self, arm: Lbn) -> Option<(usize, usize)> {
+    fn next(&self, arm: Lbn) -> Option<Position> {
         self.waiting.at_or_after(arm.0).or_else(|| self.waiting.at_or_after(0))
     }
 }
@@ -57,8 +57,8 @@ impl<P: Predictor> Policy<P> for CLook {
     }
 
     fn take(&mut self, _: Time, _: &Jobs<P::Spot>, belief: &P) -> Option<JobId> {
-        let (slot, i) = self.next(belief.arm())?;
-        Some(self.waiting.remove_at(slot, i))
+        let next = self.next(belief.arm())?;
+        Some(self.waiting.take(next))
     }
 
     fn pass(&mut self, _: &Job<P::Spot>, _: &P) -> bool {
@@ -68,7 +68,6 @@ impl<P: Predictor> Policy<P> for CLook {
 
 impl<P: Predictor> Base<P> for CLook {
     fn choice(&mut self, _: Time, belief: &P) -> Option<JobId> {
-        let (slot, i) = self.next(belief.arm())?;
-        Some(self.waiting.leaf(slot).id(i))
+        Some(self.waiting.at(self.next(belief.arm())?).id)
     }
 }

@@ -1,8 +1,8 @@
 //! Waiting jobs by cylinder, those of one cylinder in ascending order of block number, so that a drive's buffer is of use
 //! (004 §6.1). Where there are no cylinders every block is one.
 
+use crate::ordered::{Entry, Ordered, Position};
 use crate::predict::Predictor;
-use crate::sorted::{Entry, Sorted};
 use crate::{Job, JobId};
 use block::Extent;
 
@@ -23,7 +23,7 @@ impl Sweep {
 }
 
 pub(super) struct Cylinders {
-    waiting: Sorted<()>,
+    waiting: Ordered,
     /// Bits of a key below its cylinder.
     low: u32,
 }
@@ -38,7 +38,7 @@ pub(super) fn key<P: Predictor>(belief: &P, at: Extent, spot: P::Spot) -> (u64, 
 
 impl Cylinders {
     pub(super) fn new() -> Cylinders {
-        Cylinders { waiting: Sorted::new(), low: 0 }
+        Cylinders { waiting: Ordered::new(), low: 0 }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -48,7 +48,7 @@ impl Cylinders {
     pub(super) fn add<P: Predictor>(&mut self, id: JobId, job: &Job<P::Spot>, belief: &P) {
         let (key, low) = key(belief, job.rest(), job.spot);
         self.low = low;
-        self.waiting.add(Entry { key, sequence: job.sequence, bias: 0, id, item: () });
+        self.waiting.add(Entry { key, sequence: job.sequence, id, item: () });
     }
 
     /// Gives a job up, if it is held.
@@ -69,31 +69,28 @@ impl Cylinders {
     /// The nearest cylinder on which a job waits; of two equally near, that of the job submitted first.
     pub(super) fn nearest(&self, from: u64) -> Option<u64> {
         let (up, down) = (self.ahead(Sweep::Up, from), self.ahead(Sweep::Down, from));
-        let near = |cylinder: &u64| (cylinder.abs_diff(from), self.first(*cylinder).map(|at| self.sequence(at)));
+        let near =
+            |cylinder: &u64| (cylinder.abs_diff(from), self.first(*cylinder).map(|at| self.waiting.at(at).sequence));
         up.into_iter().chain(down).min_by_key(near)
     }
 
     /// The first cylinder from `from` on, in the direction of the sweep, on which a job waits.
     pub(super) fn ahead(&self, sweep: Sweep, from: u64) -> Option<u64> {
-        let (slot, i) = match sweep {
+        let first = match sweep {
             Sweep::Up => self.first(from)?,
             Sweep::Down => self.waiting.before((from + 1) << self.low)?,
         };
-        Some(self.waiting.leaf(slot).keys()[i] >> self.low)
+        Some(self.waiting.at(first).key >> self.low)
     }
 
     /// Gives up the first job of a cylinder.
     pub(super) fn take(&mut self, cylinder: u64) -> Option<JobId> {
-        let (slot, i) = self.first(cylinder)?;
-        Some(self.waiting.remove_at(slot, i))
+        let first = self.first(cylinder)?;
+        Some(self.waiting.take(first))
     }
 
-    fn first(&self, cylinder: u64) -> Option<(usize, usize)> {
+    fn first(&self, cylinder: u64) -> Option<Position> {
         self.waiting.at_or_after(cylinder << self.low)
-    }
-
-    fn sequence(&self, (slot, i): (usize, usize)) -> u64 {
-        self.waiting.leaf(slot).rest()[i].sequence
     }
 }
 

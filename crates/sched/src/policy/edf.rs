@@ -7,8 +7,8 @@
 
 use super::cylinders::{Cylinders, Look, key};
 use super::{Beside, Kind, Manual, Needs, Policy};
+use crate::ordered::{Entry, Ordered};
 use crate::predict::Predictor;
-use crate::sorted::{Entry, Sorted};
 use crate::{Job, JobId, Jobs};
 use block::{BadInput, Span, Time};
 use config::{Key, Section};
@@ -41,14 +41,14 @@ impl Kind for Settings {
     }
 
     fn make<P: Predictor + 'static>(&self, _: &Beside) -> Box<dyn Policy<P>> {
-        Box::new(Edf { settings: *self, due: Sorted::new(), rest: Look::new() })
+        Box::new(Edf { settings: *self, due: Ordered::new(), rest: Look::new() })
     }
 }
 
 struct Edf {
     settings: Settings,
     /// What has a deadline, by that.
-    due: Sorted<DuePlace>,
+    due: Ordered<DuePlace>,
     rest: Look,
 }
 
@@ -62,22 +62,23 @@ struct DuePlace {
 impl Edf {
     /// Gives up the nearest of those that are due about as soon as the first.
     fn take_due<P: Predictor>(&mut self, belief: &P) -> Option<JobId> {
-        let (slot, i) = self.due.at_or_after(0)?;
+        let first = self.due.at_or_after(0)?;
         if self.settings.near == Span::ZERO {
-            return Some(self.due.remove_at(slot, i));
+            return Some(self.due.take(first));
         }
-        let earliest = self.due.leaf(slot).keys()[i];
+        let earliest = self.due.at(first).key;
         let until = earliest.saturating_add(self.settings.near.0).saturating_add(1);
         let arm = Cylinders::arm(belief);
-        let rank = |it: &Entry<DuePlace>| (it.item.cylinder.abs_diff(arm), it.item.start, it.sequence);
+        let rank = |it: &&Entry<DuePlace>| (it.item.cylinder.abs_diff(arm), it.item.start, it.sequence);
         let next = self.due.within(earliest, until).min_by_key(rank)?;
-        self.due.remove(next.key, next.sequence)
+        let (key, sequence) = (next.key, next.sequence);
+        self.due.remove(key, sequence)
     }
 
     /// Whether what has no deadline may go first.
     fn has_time(&self, now: Time) -> bool {
-        let Some((spare, (slot, i))) = self.settings.spare.zip(self.due.at_or_after(0)) else { return false };
-        Time(self.due.leaf(slot).keys()[i]).since(now) > spare
+        let Some((spare, first)) = self.settings.spare.zip(self.due.at_or_after(0)) else { return false };
+        Time(self.due.at(first).key).since(now) > spare
     }
 }
 
@@ -87,7 +88,7 @@ impl<P: Predictor> Policy<P> for Edf {
             Some(deadline) => {
                 let (place, low) = key(belief, job.rest(), job.spot);
                 let item = DuePlace { cylinder: place >> low, start: job.rest().start.0 };
-                self.due.add(Entry { key: deadline.0, sequence: job.sequence, bias: 0, id, item });
+                self.due.add(Entry { key: deadline.0, sequence: job.sequence, id, item });
             }
             None => self.rest.waiting.add(id, job, belief),
         }

@@ -10,15 +10,15 @@
 //!
 //! **Greedy policies are one search.** `sched::policy::greedy` walks outward from the head over small unsorted leaves
 //! under a sorted directory (`sched::sorted`), with exact lower bounds from the predictor; on one cylinder the bound
-//! uses the angle too, so a hot spot costs no more than a spread load. SSTF, SATF and aged SATF are that search with
-//! another view or a bias. Ageing is a constant of the job: score = cost + weight · arrival orders as cost − weight ·
+//! uses the angle too, so a hot spot costs no more than a spread load. SATF and aged SATF are that search without a bias
+//! and with one. Ageing is a constant of the job: score = cost + weight · arrival orders as cost − weight ·
 //! waited does.
 
 use super::Policy;
 use super::fcfs::Fcfs;
 use super::walk::{self, Walk};
 use crate::predict::{Predictor, Sieve};
-use crate::sorted::{Entry, LEAF, Leaf, Sorted};
+use crate::sorted::{Entry, Leaf, Sorted};
 use crate::{Job, JobId, Jobs};
 use block::{BadInput, Direction, Op, Span, Time};
 use config::{Key, Section};
@@ -41,8 +41,6 @@ pub(super) trait View<P: Predictor> {
     type Item: Copy;
     /// Where the head is, prepared for one decision.
     type Head;
-    /// Whether a cost is so cheap to tell that nothing is gained by passing over any.
-    const BY_KEY: bool = false;
     /// The key of its place along the stroke, and what else is needed.
     fn place(belief: &P, job: &Job<P::Spot>) -> (u64, Self::Item);
     /// Where the head is, and the key of that place.
@@ -138,6 +136,8 @@ fn kind(op: Op) -> usize {
 
 /// What age has to say.
 pub(super) struct Oldest {
+    /// What came first of all that wait, and when; told only where age counts.
+    pub(super) first: Option<(JobId, Time)>,
     /// One that has waited too long.
     pub(super) overdue: Option<JobId>,
     /// The least bias there is.
@@ -161,10 +161,6 @@ pub(super) trait KeepCandidates {
     fn bar(&self) -> u64;
     /// A candidate that scores no more than the bar.
     fn offer(&mut self, found: Candidate);
-    /// Whether nothing but the best of all is kept.
-    fn keeps_one(&self) -> bool {
-        false
-    }
 }
 
 /// The best candidate so far.
@@ -188,11 +184,6 @@ impl KeepCandidates for Cheapest {
         if (found.score, found.sequence) < (self.0.score, self.0.sequence) {
             self.0 = found;
         }
-    }
-
-    #[inline(always)]
-    fn keeps_one(&self) -> bool {
-        true
     }
 }
 
@@ -236,14 +227,6 @@ impl<P: Predictor, V: View<P>> Greedy<P, V> {
                 false => search::<P, V, KIND, false>(sorted, (head, key), floor, belief, kept),
             };
         }
-    }
-
-    /// The job of the least score, where age does not count and no write costs the same everywhere; it is kept.
-    pub(super) fn least(&mut self, now: Time, belief: &P) -> Option<JobId> {
-        let (head, key) = V::head(belief, now);
-        let mut best = Cheapest::under(u64::MAX);
-        self.offer_all(&head, key, 0, belief, &mut best);
-        (best.0.score < u64::MAX).then_some(best.0.id)
     }
 
     /// Offers what scores least from a head at `key`; no bias is less than `floor`.
@@ -317,11 +300,12 @@ impl<P: Predictor, V: View<P>> Greedy<P, V> {
         // One that was taken or removed may wait again, but with the policy of another rank.
         let waiting = &self.waiting;
         let held = |job: &Job<P::Spot>| waiting[kind(job.op)].holds(V::place(belief, job).0, job.sequence);
-        let oldest = if self.ageing.is_some() { self.oldest.front(jobs, held) } else { None };
-        let arrived = oldest.and_then(|id| jobs.get(id)).map(|job| job.arrived);
-        let late = arrived.zip(self.ageing.limit).is_some_and(|(arrived, limit)| now.since(arrived) > limit);
-        let floor = arrived.map_or(0, |arrived| self.bias(belief, arrived));
-        Oldest { overdue: oldest.filter(|_| late), floor }
+        let first = if self.ageing.is_some() { self.oldest.front(jobs, held) } else { None };
+        let first = first.and_then(|id| Some((id, jobs.get(id)?.arrived)));
+        let late = |(_, arrived): &(JobId, Time)| self.ageing.limit.is_some_and(|limit| now.since(*arrived) > limit);
+        let overdue = first.filter(late).map(|(id, _)| id);
+        let floor = first.map_or(0, |(_, arrived)| self.bias(belief, arrived));
+        Oldest { first, overdue, floor }
     }
 }
 
@@ -380,18 +364,6 @@ fn examine<P: Predictor, V: View<P>, const KIND: usize, const AGED: bool>(
     kept: &mut impl KeepCandidates,
 ) -> u64 {
     let (keys, rest) = (leaf.keys(), leaf.rest());
-    if V::BY_KEY && !AGED && kept.keeps_one() {
-        let costs = keys.iter().zip(rest).map(|(key, its)| V::cost(belief, head, *key, its.item, direction_of(KIND)));
-        match cheapest(costs, kept.bar()) {
-            // Two that cost the same, or as much as the best so far: the older counts.
-            (first, last) if first != last => {
-                (0..keys.len()).for_each(|place| weigh::<P, V, KIND>(leaf, (slot, place), 0, head, belief, kept));
-            }
-            (place, _) if place < LEAF => weigh::<P, V, KIND>(leaf, (slot, place), 0, head, belief, kept),
-            _ => {}
-        }
-        return keys.len() as u64;
-    }
     let sieve = V::sieve(belief, head, least, keys, range);
     let mut room = kept.bar().saturating_sub(least);
     let mut first = usize::MAX;
@@ -413,19 +385,6 @@ fn examine<P: Predictor, V: View<P>, const KIND: usize, const AGED: bool>(
         }
     }
     keys.len() as u64
-}
-
-/// The places of the first and of the last cost of a leaf that is the least, if any is within a bar: without a branch, since which it
-/// is cannot be foreseen.
-#[inline(always)]
-fn cheapest(costs: impl Iterator<Item = u64>, bar: u64) -> (usize, usize) {
-    let (mut first, mut last, mut least) = (LEAF, LEAF, bar);
-    for (place, cost) in costs.enumerate() {
-        first = if cost < least { place } else { first };
-        last = if cost <= least { place } else { last };
-        least = cost.min(least);
-    }
-    (first, last)
 }
 
 /// The place of the key that comes round first.

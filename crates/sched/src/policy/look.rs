@@ -1,8 +1,8 @@
 //! LOOK: the arm sweeps to the last waiting request, then back, in order of block number.
 
 use super::{Beside, Kind, Manual, Needs, Policy, by_lbn};
+use crate::ordered::Ordered;
 use crate::predict::Predictor;
-use crate::sorted::Sorted;
 use crate::{Job, JobId, Jobs};
 use block::Time;
 use block::BadInput;
@@ -37,13 +37,13 @@ enum ArmDirection {
 }
 
 pub(super) struct Look {
-    waiting: Sorted<()>,
+    waiting: Ordered,
     sweep: ArmDirection,
 }
 
 impl Look {
     pub(super) fn new() -> Look {
-        Look { waiting: Sorted::new(), sweep: ArmDirection::Up }
+        Look { waiting: Ordered::new(), sweep: ArmDirection::Up }
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -64,14 +64,14 @@ impl Look {
             ArmDirection::Up => self.waiting.at_or_after(arm),
             ArmDirection::Down => self.waiting.before(arm.saturating_add(1)),
         };
-        let (slot, i) = match ahead(self.sweep) {
+        let next = match ahead(self.sweep) {
             Some(found) => found,
             None => {
                 self.sweep = if self.sweep == ArmDirection::Up { ArmDirection::Down } else { ArmDirection::Up };
                 ahead(self.sweep)?
             }
         };
-        Some(self.waiting.remove_at(slot, i))
+        Some(self.waiting.take(next))
     }
 }
 

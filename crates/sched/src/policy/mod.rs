@@ -189,8 +189,8 @@ pub trait Policy<P: Predictor> {
 }
 
 /// How a policy that orders by block number files a job.
-fn by_lbn<S>(id: JobId, job: &Job<S>) -> crate::sorted::Entry<()> {
-    crate::sorted::Entry { key: job.rest().start.0, sequence: job.sequence, bias: 0, id, item: () }
+fn by_lbn<S>(id: JobId, job: &Job<S>) -> crate::ordered::Entry {
+    crate::ordered::Entry { key: job.rest().start.0, sequence: job.sequence, id, item: () }
 }
 
 #[cfg(test)]

@@ -7,8 +7,8 @@
 use super::fcfs::Fcfs;
 use super::in_service::InService;
 use super::{Beside, Kind, Manual, Needs, Policy, by_lbn};
+use crate::ordered::Ordered;
 use crate::predict::Predictor;
-use crate::sorted::Sorted;
 use crate::{Job, JobId, Jobs};
 use block::{BadInput, Direction, Span, Time};
 use config::{Key, Section};
@@ -69,7 +69,7 @@ impl Kind for Settings {
 
 /// What waits of one priority and direction.
 struct OneWay {
-    by_block: Sorted<()>,
+    by_block: Ordered,
     oldest: Fcfs,
     /// Where the last one began: the next is looked for from there on.
     last: u64,
@@ -96,13 +96,12 @@ struct MqDeadline {
 
 impl OneWay {
     fn new() -> OneWay {
-        OneWay { by_block: Sorted::new(), oldest: Fcfs::new(), last: 0 }
+        OneWay { by_block: Ordered::new(), oldest: Fcfs::new(), last: 0 }
     }
 
     /// The first one from where the last began.
     fn next(&self) -> Option<JobId> {
-        let (slot, i) = self.by_block.at_or_after(self.last)?;
-        Some(self.by_block.leaf(slot).id(i))
+        Some(self.by_block.at(self.by_block.at_or_after(self.last)?).id)
     }
 }
 

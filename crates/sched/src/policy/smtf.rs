@@ -5,7 +5,7 @@ use super::base::{Base, BaseOrder, Learn};
 use super::c_look::CLook;
 use super::greedy::{AGE_LIMIT, Ageing, Greedy, age_weight};
 use super::satf::AccessTime;
-use super::sstf::sstf;
+use super::sstf::Sstf;
 use super::{Beside, Kind, Manual, Needs, Policy};
 use crate::predict::{Predictor, UNKNOWN};
 use crate::{Job, JobId, Jobs};
@@ -47,7 +47,7 @@ pub(super) struct Smtf<P: Predictor> {
 
 fn smtf<P: Predictor + 'static>(ageing: Ageing, beside: &Beside) -> Smtf<P> {
     let base: Box<dyn Base<P>> = match beside.base {
-        BaseOrder::Sstf => Box::new(sstf()),
+        BaseOrder::Sstf => Box::new(Sstf::new()),
         BaseOrder::CLook => Box::new(CLook::new()),
     };
     // Waiting counts already; a margin besides would keep to the base what has waited.

@@ -1,13 +1,12 @@
 //! Shortest seek time first: the waiting request whose first block is nearest by block number.
 
-use super::{Beside, Kind, Manual, Needs, Policy};
-use super::greedy::{Ageing, Greedy, View};
 use super::base::Base;
-use crate::Job;
-use crate::JobId;
-use crate::predict::{Predictor, Sieve};
-use block::{Direction, Time};
+use super::{Beside, Kind, Manual, Needs, Policy, by_lbn};
+use crate::ordered::{Ordered, Position};
+use crate::predict::Predictor;
+use crate::{Job, JobId, Jobs};
 use block::BadInput;
+use block::{Lbn, Time};
 use config::Section;
 
 /// The policy has no keys.
@@ -28,56 +27,103 @@ impl Kind for Settings {
     }
 
     fn make<P: Predictor + 'static>(&self, _: &Beside) -> Box<dyn Policy<P>> {
-        Box::new(sstf())
+        Box::new(Sstf::new())
     }
 }
 
-/// Seen by block number alone.
-pub(super) struct Nearness;
-
-pub(super) fn sstf<P: Predictor>() -> Greedy<P, Nearness> {
-    Greedy::new(Ageing::default())
+pub(super) struct Sstf {
+    waiting: Ordered,
+    examined: u64,
 }
 
-impl<P: Predictor> View<P> for Nearness {
-    type Item = ();
-    type Head = u64;
-    const BY_KEY: bool = true;
-
-    fn place(_: &P, job: &Job<P::Spot>) -> (u64, ()) {
-        (job.rest().start.0, ())
+impl Sstf {
+    pub(super) fn new() -> Sstf {
+        Sstf { waiting: Ordered::new(), examined: 0 }
     }
 
-    fn head(belief: &P, _: Time) -> (u64, u64) {
-        (belief.arm().0, belief.arm().0)
-    }
-
-    #[inline(always)]
-    fn cost(_: &P, arm: &u64, start: u64, (): (), _: Direction) -> u64 {
-        arm.abs_diff(start)
-    }
-
-    fn sieve(_: &P, _: &u64, _: u64, _: &[u64], _: (u64, u64)) -> Sieve {
-        Sieve::OPEN
-    }
-
-    fn flat(_: &P, _: Time) -> Option<(u64, (u64, u64))> {
-        None
-    }
-
-    #[inline(always)]
-    fn least(_: &P, arm: &u64, from: u64, to: u64, _: Direction) -> u64 {
-        arm.abs_diff((*arm).clamp(from, to))
-    }
-
-    #[inline(always)]
-    fn is_told_closer(_: &P, _: u64, _: u64) -> bool {
-        false
+    /// Where the nearest one waits, the arm being there: the first on either side of it, of two as near the older.
+    fn nearest(&mut self, arm: Lbn) -> Option<Position> {
+        let (below, above) = self.waiting.around(arm.0);
+        self.examined += u64::from(below.is_some()) + u64::from(above.is_some());
+        let rank = |position: Position| {
+            let it = self.waiting.at(position);
+            (it.key.abs_diff(arm.0), it.sequence)
+        };
+        match (below, above) {
+            (Some(below), Some(above)) => Some(if rank(below) < rank(above) { below } else { above }),
+            (below, above) => below.or(above),
+        }
     }
 }
 
-impl<P: Predictor> Base<P> for Greedy<P, Nearness> {
-    fn choice(&mut self, now: Time, belief: &P) -> Option<JobId> {
-        self.least(now, belief)
+impl<P: Predictor> Policy<P> for Sstf {
+    fn add(&mut self, id: JobId, job: &Job<P::Spot>, _: &P) {
+        self.waiting.add(by_lbn(id, job));
+    }
+
+    fn remove(&mut self, _: JobId, job: &Job<P::Spot>, _: &P) {
+        self.waiting.remove(job.rest().start.0, job.sequence);
+    }
+
+    fn take(&mut self, _: Time, _: &Jobs<P::Spot>, belief: &P) -> Option<JobId> {
+        let nearest = self.nearest(belief.arm())?;
+        Some(self.waiting.take(nearest))
+    }
+
+    fn pass(&mut self, _: &Job<P::Spot>, _: &P) -> bool {
+        self.examined += 1;
+        true
+    }
+
+    fn candidates(&self) -> u64 {
+        self.examined
+    }
+}
+
+impl<P: Predictor> Base<P> for Sstf {
+    fn choice(&mut self, _: Time, belief: &P) -> Option<JobId> {
+        let nearest = self.nearest(belief.arm())?;
+        Some(self.waiting.at(nearest).id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::predict::Distance;
+    use block::{Command, Extent, Op, Place, Qos, Request, RequestId, Verb};
+
+    /// As every request weighed by itself has it, also where several begin at one block or as far below the arm as above it.
+    #[test]
+    fn the_nearest_goes_first_and_of_two_as_near_the_older() {
+        let mut state = 5u64;
+        let mut draw = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % below
+        };
+        let (mut policy, mut belief, mut jobs) = (Sstf::new(), Distance::default(), Jobs::new());
+        let mut waiting: Vec<(JobId, Job<Lbn>)> = Vec::new();
+        for step in 0..20_000u32 {
+            if waiting.len() < 3 + step as usize % 40 {
+                let op = if draw(2) == 0 { Op::Read } else { Op::Write { fua: draw(2) == 0 } };
+                let most = if draw(3) == 0 { 20 } else { 1000 };
+                let at = Extent::new(draw(most), 1);
+                let request = Request { id: RequestId(step), op, at, qos: Qos::default() };
+                let job = Job::new(&request, Time(0), u64::from(step), at.start);
+                let id = jobs.insert(job);
+                policy.add(id, &job, &belief);
+                waiting.push((id, job));
+                continue;
+            }
+            let arm = Predictor::arm(&belief).0;
+            let rank = |at: &usize| (waiting[*at].1.at.start.0.abs_diff(arm), waiting[*at].1.sequence);
+            let nearest = (0..waiting.len()).min_by_key(rank).expect("some wait");
+            let (id, job) = waiting.swap_remove(nearest);
+            assert_eq!(Base::<Distance>::choice(&mut policy, Time(0), &belief), Some(id), "step {step}, seed 5");
+            assert_eq!(policy.take(Time(0), &jobs, &belief), Some(id), "step {step}, seed 5");
+            jobs.free(id);
+            let there = if draw(2) == 0 { job.at } else { Extent::new(draw(1000), 1) };
+            belief.note_issue(Time(0), &Command::new(Verb::Read, there, Place::Nowhere), there.start);
+        }
     }
 }

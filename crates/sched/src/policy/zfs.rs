@@ -8,8 +8,8 @@
 use super::fcfs::Fcfs;
 use super::in_service::InService;
 use super::{Beside, Kind, Manual, Needs, Policy, by_lbn};
+use crate::ordered::Ordered;
 use crate::predict::Predictor;
-use crate::sorted::Sorted;
 use crate::{Job, JobId, Jobs};
 use block::{BadInput, Direction, Time};
 use config::{Key, Section};
@@ -106,7 +106,7 @@ impl Kind for Settings {
         Box::new(Zfs {
             settings: *self,
             in_turn: [SYNC_READ, SYNC_WRITE].map(|_| (Fcfs::new(), 0)),
-            by_block: [ASYNC_READ, ASYNC_WRITE, SCRUB].map(|_| Sorted::new()),
+            by_block: [ASYNC_READ, ASYNC_WRITE, SCRUB].map(|_| Ordered::new()),
             in_service: InService::default(),
             last: [0; KINDS],
             last_kind: 0,
@@ -120,7 +120,7 @@ struct Zfs {
     /// What is synchronous goes in order of arrival; how many wait.
     in_turn: [(Fcfs, u32); 2],
     /// The rest in order of block number.
-    by_block: [Sorted<()>; 3],
+    by_block: [Ordered; 3],
     in_service: InService,
     /// The block from which on each kind goes on.
     last: [u64; KINDS],
@@ -232,9 +232,9 @@ impl<P: Predictor> Policy<P> for Zfs {
                 id
             }
             _ => {
-                let sorted = &mut self.by_block[next - ASYNC_READ];
-                let (slot, i) = sorted.at_or_after(self.last[next]).or_else(|| sorted.at_or_after(0))?;
-                sorted.remove_at(slot, i)
+                let waiting = &mut self.by_block[next - ASYNC_READ];
+                let at = waiting.at_or_after(self.last[next]).or_else(|| waiting.at_or_after(0))?;
+                waiting.take(at)
             }
         };
         let job = jobs.get(id)?;

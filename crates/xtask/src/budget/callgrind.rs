@@ -8,9 +8,10 @@ pub type Layers = BTreeMap<String, u64>;
 
 /// Parts of a path, the first that fits, and the layer that has it. What fits none is inlined (the standard library, newtypes)
 /// and counts where it stands.
-const LAYERS: [(&str, &str); 19] = [
+const LAYERS: [(&str, &str); 20] = [
     ("crates/sched/src/policy", "policy"),
     ("crates/sched/src/sorted.rs", "policy"),
+    ("crates/sched/src/ordered.rs", "policy"),
     ("crates/sched/src/predict", "predictor"),
     ("crates/sched/src/array", "array"),
     ("crates/sched/", "core"),
