@@ -79,7 +79,11 @@ impl<P: Predictor> Array<P> {
 
     /// Registers a child and gives it a number.
     pub(super) fn child(&mut self, child: ChildRequest) -> u32 {
-        let takes = self.positioning + self.disks[usize::from(child.disk.0)].transfer(child.at);
+        // What waits at a disk is asked only where another has a copy.
+        let takes = match self.geometry.copies() {
+            1 => Span::ZERO,
+            _ => self.positioning + self.disks[usize::from(child.disk.0)].transfer(child.at),
+        };
         self.loads[usize::from(child.disk.0)] += takes;
         if let Some(left) = self.left_of(&child) {
             *left += 1;

@@ -8,7 +8,7 @@ use block::{Span, Time};
 pub(super) struct DriveEnds {
     ends: Vec<Time>,
     /// A tournament: the drive that is first of those below each node. The root is at 1, the children of `n` at `2n` and `2n + 1`;
-    /// the drives are the nodes from `ends.len()` on. Of one drive there is none.
+    /// the drives are the nodes from `ends.len()` on.
     winners: Vec<u32>,
     /// The sum of the ends of drives in which something happens, less whole 2⁶⁴, and how many those are.
     sum: u64,
@@ -18,24 +18,15 @@ pub(super) struct DriveEnds {
 impl DriveEnds {
     /// Of so many drives, at least one, in which nothing happens.
     pub(super) fn new(drives: usize) -> DriveEnds {
-        let mut ends = DriveEnds { ends: vec![Time::NEVER; drives], winners: vec![0; drives], sum: 0, busy: 0 };
-        for node in (1..drives).rev() {
-            ends.winners[node] = ends.winner_below(node);
+        let mut winners = vec![0; 2 * drives];
+        for (node, winner) in winners.iter_mut().enumerate().skip(drives) {
+            *winner = (node - drives) as u32;
         }
-        ends
-    }
-
-    /// The drive that wins at a node or, of a leaf, is it.
-    #[inline(always)]
-    fn at(&self, node: usize) -> u32 {
-        if node < self.ends.len() { self.winners[node] } else { (node - self.ends.len()) as u32 }
-    }
-
-    #[inline(always)]
-    fn winner_below(&self, node: usize) -> u32 {
-        let (left, right) = (self.at(2 * node), self.at(2 * node + 1));
-        let order = |drive: u32| (self.ends[drive as usize], drive);
-        if order(left) <= order(right) { left } else { right }
+        // Where nothing happens, the drive of the least number is first.
+        for node in (1..drives).rev() {
+            winners[node] = winners[2 * node].min(winners[2 * node + 1]);
+        }
+        DriveEnds { ends: vec![Time::NEVER; drives], winners, sum: 0, busy: 0 }
     }
 
     /// In one drive something next happens at `end`.
@@ -49,15 +40,17 @@ impl DriveEnds {
         let ((less, fewer), (more, others)) = (counted(before), counted(end));
         self.sum = self.sum.wrapping_add(more).wrapping_sub(less);
         self.busy = self.busy + others - fewer;
-        let mut node = (drive + self.ends.len()) / 2;
-        while node > 0 {
-            let (won, wins) = (self.winners[node], self.winner_below(node));
-            self.winners[node] = wins;
-            // Where it neither won nor wins nothing changes further up.
-            if won != drive as u32 && wins != drive as u32 {
+        let drive = drive as u32;
+        let (mut node, mut first) = (drive as usize + self.ends.len(), (end, drive));
+        while node > 1 {
+            let rival = self.winners[node ^ 1];
+            first = first.min((self.ends[rival as usize], rival));
+            node /= 2;
+            let before = std::mem::replace(&mut self.winners[node], first.1);
+            // Where it neither was nor is first nothing changes further up.
+            if before != drive && first.1 != drive {
                 break;
             }
-            node /= 2;
         }
     }
 
