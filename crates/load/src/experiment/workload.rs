@@ -146,7 +146,7 @@ const MOST_DROPPED: u64 = 1_000_000;
 
 /// Refuses a deadline so short that a loop asks anew again and again while one command is served.
 fn refuse_haste(section: &Section, kind: &Kind, deadline: Option<Span>) -> Result<(), BadInput> {
-    let (Some(deadline), Some((requests, pause))) = (deadline, kind.followed()) else { return Ok(()) };
+    let (Some(deadline), Some((requests, pause))) = (deadline, kind.renewal()) else { return Ok(()) };
     let least = u64::from(requests) * (1_000_000_000 / MOST_DROPPED);
     let each = deadline.0.saturating_add(pause.0);
     if each >= least {

@@ -73,7 +73,7 @@ impl Recipe for ClosedPlan {
         Some(self.depth)
     }
 
-    fn followed(&self) -> Option<(u32, Span)> {
+    fn renewal(&self) -> Option<(u32, Span)> {
         Some((self.depth, self.think))
     }
 

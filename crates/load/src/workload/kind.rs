@@ -55,7 +55,7 @@ pub trait Recipe: Clone + Debug + PartialEq + Sized {
     }
 
     /// How many of its requests are each followed by another when it ends, for as long as the run lasts, and after what time.
-    fn followed(&self) -> Option<(u32, Span)> {
+    fn renewal(&self) -> Option<(u32, Span)> {
         self.outstanding().map(|requests| (requests, Span::ZERO))
     }
 

@@ -84,7 +84,7 @@ macro_rules! kinds {
             told! {
                 $($kind)*;
                 longest -> u32, length -> Option<u32>, is_endless -> bool, is_open -> bool, outstanding -> Option<u32>,
-                followed -> Option<(u32, Span)>,
+                renewal -> Option<(u32, Span)>,
                 repairs -> bool, is_machine -> bool, files -> Vec<PathBuf>
             }
         }

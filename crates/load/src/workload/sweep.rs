@@ -89,7 +89,7 @@ impl Recipe for RepairPlan {
         self.again
     }
 
-    fn followed(&self) -> Option<(u32, Span)> {
+    fn renewal(&self) -> Option<(u32, Span)> {
         (self.again && self.rate.is_none()).then_some((self.depth, Span::ZERO))
     }
 
