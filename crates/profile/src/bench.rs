@@ -290,7 +290,7 @@ impl<'d, D: Device> ProbeBench<'d, D> {
             if self.memory.forgotten_after >= MANY {
                 return self.read(sector);
             }
-            self.memory.forgotten_after *= 2;
+            self.memory.forgotten_after = (2 * self.memory.forgotten_after).max(1);
         }
     }
 

@@ -102,19 +102,19 @@ fn comes_back<D: Device>(eye: &mut Eye<D>, region: &MapRegion, run: u64) -> Resu
 /// How many runs of so many tracks a band has, where a change of heads takes longer than the way along a run and hides the way back: in
 /// the next band, the arm has further to the end of the run than to its beginning, and in a cylinder as far to all but the first.
 fn runs_of_a_band<D: Device>(eye: &mut Eye<D>, region: &MapRegion, run: u64) -> Result<Option<u64>, BadInput> {
-    let band = region.tracks(region.levels.len() - 1);
+    if region.levels.len() != 2 {
+        return Ok(None);
+    }
+    let band = region.tracks(1);
     let heads = band / run;
-    if region.levels.len() != 2
-        || !band.is_multiple_of(run)
-        || heads > MOST_HEADS
-        || 2 * band > region.place(region.end() - 1).track
-    {
+    let is_long = 2 * band <= region.place(region.end() - 1).track;
+    if !band.is_multiple_of(run) || heads > MOST_HEADS || !is_long {
         return Ok(None);
     }
     // What seeks that spread may say once by chance, they do not twice.
     for _ in 0..2 {
         let (begins, ends) = (apart(eye, region, band + 1)?, apart(eye, region, band + run - 1)?);
-        if ends - begins <= ALIKE {
+        if ends - begins <= ALIKE || ends == f64::MAX {
             return Ok(None);
         }
     }
