@@ -1,7 +1,7 @@
 //! Processors: what each is at, and the interrupts on top of it.
 //!
-//! There may be very many, and each has its clock interrupts: so who is done first, how many are at what, and which are idle is kept, and
-//! not looked for.
+//! There may be very many, and each has its clock interrupts. So [`Processors`] keeps which one is done first, how many are at what, and
+//! which are idle: no interrupt looks through all of them.
 
 use crate::process::Pid;
 use block::{Span, Time};

@@ -40,7 +40,7 @@ pub trait Contents {
     /// Sees to it that there is room for an extent.
     ///
     /// # Errors
-    /// The errno.
+    /// The errno, where there is none or that cannot be told.
     fn reserve(&mut self, at: Extent) -> Result<(), i32>;
 
     /// Makes an extent zeros, where that is no trouble.

@@ -32,13 +32,14 @@ const NEAR_MS: f64 = 0.6;
 /// Finds heads and cylinders; of regions whose period turns out to begin in the middle of a band, it begins with the band then.
 ///
 /// # Errors
-/// As [`crate::bench::ProbeBench::read`].
+/// As [`crate::bench::ProbeBench::read`], and where nothing was mapped.
 pub fn learn<D: Device>(eye: &mut Eye<D>, all: &mut TrackMap) -> Result<TrackGeometry, BadInput> {
     let map = all.without_gaps();
     // The region that has most tracks shows best.
     let tracks = |region: &&MapRegion| region.sectors / u64::from(region.round);
     let Some(region) = map.regions.iter().max_by_key(tracks).cloned() else {
-        return Ok(TrackGeometry::new(map, 1, Arrangement::Heads));
+        let what = "in the time there is, no track of it was found to stay where it is";
+        return Err(eye.bench.error(what, "let nothing else use the device or the processor, and profile it again"));
     };
     let (heads, arrangement) = match region.run_tracks() {
         Some(tracks) if region.runs.is_empty() || tracks > 2 => by_period(eye, &region, tracks)?,
@@ -232,7 +233,17 @@ fn is_near<D: Device>(eye: &mut Eye<D>, region: &MapRegion, tracks: u64, limit: 
 
 #[cfg(test)]
 mod tests {
-    use super::{band_width, has_steps};
+    use super::{band_width, has_steps, learn};
+    use crate::platter::{Platter, with_eye};
+
+    #[test]
+    fn where_nothing_was_mapped_there_are_no_heads_to_count() {
+        let mut platter = Platter::of_zones(2, &[(60, 200)]);
+        let mut map = platter.geometry.map.clone();
+        map.guessed = Some(0);
+        let error = with_eye(&mut platter, |eye| learn(eye, &mut map)).expect_err("all of it is guessed");
+        assert!(error.what.contains("no track of it was found") && !error.mend.is_empty(), "{error}");
+    }
 
     #[test]
     fn a_band_is_as_wide_as_the_way_out_and_back_says() {
