@@ -16,15 +16,22 @@ const SHARED: &str = "measured traces, DiskSim's answers, drives of others";
 /// When a command cannot be started.
 pub fn run(root: &Path, arguments: &[String]) -> Result<bool, String> {
     let began = Instant::now();
-    if !succeeds(Command::new(root.join(".ci/packages")).current_dir(root))? {
+    // Much of it is waiting for the network, which the compiler need not wait for.
+    let mut install = Command::new(root.join(".ci/packages"));
+    let mut packages = install.current_dir(root).spawn().map_err(|error| cannot_run(&install, &error))?;
+    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
+    let tests = |and: &[&str]| {
+        let tests = ["test", "--workspace", "--locked", "--features", FEATURES];
+        succeeds(Command::new(&cargo).args(tests).args(and).args(arguments).current_dir(root))
+    };
+    let built = tests(&["--no-run"])?;
+    if !packages.wait().is_ok_and(|status| status.success()) {
         if std::env::var_os("CI").is_some() {
             return Ok(false);
         }
         println!("some NBD clients are not there: their tests are SKIPPED");
     }
-    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
-    let tests = ["test", "--workspace", "--locked", "--features", FEATURES];
-    let passed = succeeds(Command::new(cargo).args(tests).args(arguments).current_dir(root))?;
+    let passed = built && tests(&[])?;
     let minutes = began.elapsed().as_secs_f64() / 60.0;
     let told = if passed { "all tests passed" } else { "some tests FAILED" };
     let skipped = match root.join("../shared").is_dir() {
@@ -46,7 +53,10 @@ pub fn tolerances(root: &Path, arguments: &[String]) -> Result<bool, String> {
 }
 
 fn succeeds(command: &mut Command) -> Result<bool, String> {
-    let program = command.get_program().to_string_lossy().into_owned();
-    let status = command.status().map_err(|error| format!("{program}: {error}"))?;
+    let status = command.status().map_err(|error| cannot_run(command, &error))?;
     Ok(status.success())
+}
+
+fn cannot_run(command: &Command, error: &std::io::Error) -> String {
+    format!("{}: {error}", command.get_program().to_string_lossy())
 }
