@@ -159,6 +159,26 @@ impl Mechanics {
         }
     }
 
+    /// No less than this passes from `now` until heads that come to its track then, or however much later, have the first block of
+    /// `at`: told by its angle alone, of a spindle that turns at an even pace.
+    #[must_use]
+    #[inline(always)]
+    pub fn least_latency(&self, spin: &impl Spin, now: Time, spot: &Spot, at: Extent, direction: Direction) -> Span {
+        let sectors = self.layout.sectors_of(at);
+        if sectors > u64::from(spot.left) {
+            return Span::ZERO;
+        }
+        // How much too late the heads may come, and yet find what they read at once.
+        let caught = match self.access.on_arrival(direction, spot.sector) {
+            false => Some(JUST_PASSED),
+            true => self.layout.sector_angle(spot.track.zone).checked_mul(sectors + 1),
+        };
+        let Some(caught) = caught else { return Span::ZERO };
+        let passed = spot.angle.wrapping_add(caught).wrapping_sub(spin.phase(now));
+        // What rounding may have added.
+        spin.turning(passed.saturating_sub(caught)).less(Span(2))
+    }
+
     /// The same of a read whose data are delivered as they pass.
     #[must_use]
     #[inline(always)]
@@ -242,8 +262,7 @@ impl Mechanics {
         at: Extent,
         direction: Direction,
     ) -> Option<u64> {
-        let shift = self.layout.sector_shift();
-        let sectors = ((at.end().0 - 1) >> shift) + 1 - (at.start.0 >> shift);
+        let sectors = self.layout.sectors_of(at);
         let on_arrival = self.access.on_arrival(direction, spot.sector);
         let apart = sectors > u64::from(spot.left) || (on_arrival && self.lands_within(spin, now, spot, sectors));
         (!apart).then_some(sectors)

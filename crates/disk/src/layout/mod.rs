@@ -13,7 +13,7 @@ mod tree;
 mod words;
 mod zoned;
 
-use block::Lbn;
+use block::{Extent, Lbn};
 use list::List;
 pub(crate) use list::RUNS;
 pub use list::{ListPlan, ListZone, SectorRun};
@@ -186,6 +186,13 @@ impl Layout {
     #[must_use]
     pub fn sector_shift(&self) -> u32 {
         self.sector_shift
+    }
+
+    /// How many physical sectors blocks reach into, of which there is one at least.
+    #[must_use]
+    #[inline(always)]
+    pub fn sectors_of(&self, at: Extent) -> u64 {
+        ((at.end().0 - 1) >> self.sector_shift) + 1 - (at.start.0 >> self.sector_shift)
     }
 
     /// How many zones; of a tree, the parts it begins with.
