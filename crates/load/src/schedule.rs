@@ -168,7 +168,7 @@ impl<'a> CoreMaking<'a> {
                 format!("believes that the drive writes as it reads, without a buffer: {words} are not known")
             }));
         }
-        let disks = experiment.array.as_ref().map_or(1, |array| world.places(array.disks.into()));
+        let disks = experiment.array.as_ref().map_or(1, |array| world.places(array.places().into()));
         let caps = (0..disks).map(|disk| world.caps(disk)).collect();
         Ok(CoreMaking {
             experiment,
@@ -293,6 +293,7 @@ impl<'a> CoreMaking<'a> {
         let geometry = match self.geometry {
             Some(geometry) => geometry,
             None => Geometry::within(choice.level, choice.disks, choice.unit, least, self.margins)
+                .and_then(|geometry| if choice.grows { geometry.grow() } else { Ok(geometry) })
                 .map_err(|(what, mend)| BadInput::new(experiment.drive.model.clone(), At::File, what, mend))?,
         };
         // The array bounds what its disks are given.

@@ -5,6 +5,7 @@ use load::schedule::Ability;
 /// All but serve from a device whose times nobody tells it.
 pub const ABLE: &[Ability] = &[
     Ability::Arrays,
+    Ability::Growth,
     Ability::Processes,
     Ability::Perfection,
     Ability::Trials,

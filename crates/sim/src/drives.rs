@@ -497,12 +497,8 @@ impl<M: Machine, L: Measured> World for Drives<'_, M, L> {
                 self.camera.iter_mut().for_each(|camera| camera.note_action(now, action));
                 self.load.begin_request(now, id);
             }
-            Action::Copy { .. }
-            | Action::Xor { .. }
-            | Action::GiveUp(_)
-            | Action::Complete(_)
-            | Action::Mend(..)
-            | Action::Grown(..) => {}
+            Action::Copy { .. } | Action::Xor { .. } | Action::GiveUp(_) | Action::Complete(_) | Action::Mend(..) => {}
+            Action::Grown(disk, _) => self.tell_grown(disk),
             Action::Compare { .. } | Action::Record { .. } | Action::Forget(_) | Action::Log(_) => {
                 debug_assert!(false, "there are no bytes");
             }

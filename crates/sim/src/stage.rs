@@ -71,7 +71,7 @@ pub(crate) fn stage(
     let (mut disks, mut others) = (Vec::new(), Vec::new());
     let (mut sheets, mut device) = (Vec::new(), Device::Unknown);
     let array = experiment.array.as_ref();
-    for i in 0..array.map_or(1, |array| array.disks) {
+    for i in 0..array.map_or(1, |array| array.places()) {
         let choice = array.map_or(&experiment.drive, |array| array.member(i.into(), &experiment.drive));
         // Each of an array has a phase and noise of its own.
         match unit(choice, seed.wrapping_add(u64::from(i).wrapping_mul(APART)))? {

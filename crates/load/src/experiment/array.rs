@@ -117,6 +117,8 @@ pub struct ArrayChoice {
     pub degraded: bool,
     /// Whether its disks know checksums of their blocks.
     pub checksums: bool,
+    /// Whether it grows by a disk in a simulation, which has one more from the start.
+    pub grows: bool,
     /// What makes its buffer last, where it is served.
     pub log: Option<PathBuf>,
     /// Whether it is served without the log that it was last served with.
@@ -140,6 +142,12 @@ impl ArrayChoice {
     pub fn member<'a>(&'a self, disk: usize, drive: &'a DriveChoice) -> &'a DriveChoice {
         self.members.get(disk).unwrap_or(drive)
     }
+
+    /// Its disks, and the one by which it grows.
+    #[must_use]
+    pub fn places(&self) -> u16 {
+        self.disks + u16::from(self.grows)
+    }
 }
 
 /// The array, if there is one: of the disks that [[disk]] counts, or of as many as its `disks` says.
@@ -154,6 +162,10 @@ pub(super) fn read(
     let Some(section) = root.section(array().name())? else {
         if let Some(repair) = workloads.iter().find(|workload| workload.kind.repairs()) {
             let what = format!("workload '{}' repairs an array, and there is none", repair.name);
+            return Err(root.here(what, "add [array], or take the workload out"));
+        }
+        if let Some(growth) = workloads.iter().find(|workload| workload.kind.grows()) {
+            let what = format!("workload '{}' has an array grow, and there is none", growth.name);
             return Err(root.here(what, "add [array], or take the workload out"));
         }
         return match counted {
@@ -208,10 +220,15 @@ pub(super) fn read(
     for failure in fails.iter_mut().filter(|failure| !failure.replaced).take(spares as usize) {
         failure.replaced = true;
     }
+    let grows = check_growth(&section, (level, disks, unit), (buffer, spares, !fails.is_empty()), workloads)?;
+    if grows && !members.is_empty() {
+        let what = "an array grows by a disk like its others, and these are unlike one another";
+        return Err(section.here(what, "give all disks one model, or take the workload that grows it out"));
+    }
     let (degraded, checksums) = (section.value(&DEGRADED)?, section.value(&CHECKSUMS)?);
     section.close()?;
     let plan = ArrayPlan { placement, buffer, trusting: until == Until::Drive, migration, delay, ..Default::default() };
-    Ok(Some(ArrayChoice { level, disks, members, unit, plan, fails, degraded, checksums, log, without_log }))
+    Ok(Some(ArrayChoice { level, disks, members, unit, plan, fails, degraded, checksums, grows, log, without_log }))
 }
 
 /// The log of the buffer, and whether none is needed that there was.
@@ -248,6 +265,29 @@ fn check_repairs(section: &Section, level: Level, workloads: &[Workload], spares
             Err(section.error(LEVEL.name(), what, "choose another `level`, or take the workload out"))
         }
     }
+}
+
+/// Whether somebody has the array grow; and whether it can.
+fn check_growth(
+    section: &Section,
+    (level, disks, unit): (Level, u16, u32),
+    (buffer, spares, fails): (u64, u32, bool),
+    workloads: &[Workload],
+) -> Result<bool, BadInput> {
+    let mut growing = workloads.iter().filter(|workload| workload.kind.grows());
+    let Some(growth) = growing.next() else { return Ok(false) };
+    let named = |what: &str| format!("workload '{}' has the array grow: {what}", growth.name);
+    if let Some(other) = growing.next() {
+        return Err(section.here(named(&format!("so does '{}'", other.name)), "keep one of them"));
+    }
+    let beside = [(buffer > 0, BUFFER.name()), (spares > 0, SPARES.name()), (fails, self::fails().name())];
+    if let Some((_, key)) = beside.into_iter().find(|(is_there, _)| *is_there) {
+        let what = named("nothing moves beside a write buffer, or while a disk is lacking");
+        return Err(section.error(key, what, "take it out, or the workload"));
+    }
+    let widest = Geometry::new(level, disks, unit, u64::from(u32::MAX)).and_then(Geometry::grow);
+    widest.map_err(|(what, mend)| section.error(LEVEL.name(), named(&what), mend))?;
+    Ok(true)
 }
 
 /// Whether spares are of use: there must be something to fill them from, and someone who does.

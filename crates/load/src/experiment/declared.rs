@@ -58,12 +58,15 @@ fn asked(lines: &str) -> String {
     format!("[[workload]]\nname = \"it\"\n{lines}\n")
 }
 
-/// The file that a kind of workload is tried in: with an array, but for those that are of one disk.
+/// The file that a kind of workload is tried in: with an array, but for those that are of one disk, or of an array that is whole.
 fn asking(manual: &Manual) -> String {
     let (before, rest) = PLAIN.split_once("[array]").expect("an array");
     let (_, after) = rest.split_once("[scheduler]").expect("a scheduler");
-    let texts =
-        [PLAIN.to_owned(), format!("{before}[scheduler]{after}").replace("disk = 1, kind", "volume = \"v\", kind")];
+    let texts = [
+        PLAIN.to_owned(),
+        format!("{before}[scheduler]{after}").replace("disk = 1, kind", "volume = \"v\", kind"),
+        format!("{before}[array]\nlevel = \"5\"\ndisks = 4\n[scheduler]{after}"),
+    ];
     let texts = texts.map(|plain| plain + &asked(manual.example));
     texts.iter().find(|text| read(text, &[]).is_ok()).unwrap_or(&texts[0]).clone()
 }

@@ -377,7 +377,7 @@ fn experiment(document: &Document, path: &Path, varied: &Varied) -> Result<Exper
     let device = device::read(&root, folder)?;
     let name = device.as_ref().map(|(_, name)| name.as_str());
     let volumes = volume::read_all(&root, name, folder)?;
-    let workloads = workload::read_all(&root, folder, &volumes, varied)?;
+    let mut workloads = workload::read_all(&root, folder, &volumes, varied)?;
     let (drive::DriveTables { mut drive, counted, mut members }, device) = match device {
         Some((drive, name)) => (drive::DriveTables { drive, counted: None, members: Vec::new() }, Some(name)),
         None => (drive::read(&root, folder)?, None),
@@ -407,7 +407,8 @@ fn experiment(document: &Document, path: &Path, varied: &Varied) -> Result<Exper
         }
     }
     let array = array::read(&root, folder, counted, members, &workloads, varied)?;
-    if array.is_some() {
+    if let Some(array) = &array {
+        workloads.iter_mut().for_each(|workload| workload.kind.lie_on(array.level, array.disks, array.unit));
         service::check_array(&root, &drive, &scheduler.rules)?;
     }
     if array.as_ref().is_some_and(|array| !array.members.is_empty()) && !scheduler.believes_each_sheet() {

@@ -9,6 +9,8 @@ pub enum Ability {
     OwnTiming,
     /// Have several disks in an array.
     Arrays,
+    /// Have an array grow because a workload asks for it.
+    Growth,
     /// Run processes, which ask by themselves.
     Processes,
     /// Know everything of a drive.
@@ -29,7 +31,7 @@ pub enum Ability {
 type AbilityRow = (Ability, fn(&Experiment) -> bool, &'static str, &'static str);
 
 /// All of them, in the order in which they are asked about.
-const ROWS: [AbilityRow; 9] = [
+const ROWS: [AbilityRow; 10] = [
     (
         Ability::OwnTiming,
         |it| it.drive.model.is_empty(),
@@ -41,6 +43,12 @@ const ROWS: [AbilityRow; 9] = [
         |it| it.array.is_some(),
         "arrays are simulated only, so far",
         "take [array] out, and serve one disk",
+    ),
+    (
+        Ability::Growth,
+        |it| it.array.as_ref().is_some_and(|array| array.grows),
+        "an array that is served does not grow because a workload asks for it",
+        "take the workload out, and use `halfturn array grow`",
     ),
     (Ability::Processes, Experiment::has_processes, "processes run in virtual time only", "simulate it"),
     (

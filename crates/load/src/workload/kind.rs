@@ -5,6 +5,7 @@ use super::{ScanPlan, Workload};
 use crate::draw::Draw;
 use block::{At, BadInput, Span};
 use config::{About, Section};
+use sched::array::Level;
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 
@@ -62,6 +63,16 @@ pub trait Recipe: Clone + Debug + PartialEq + Sized {
     /// Whether it repairs an array.
     fn repairs(&self) -> bool {
         false
+    }
+
+    /// Whether it has an array grow by a disk.
+    fn grows(&self) -> bool {
+        false
+    }
+
+    /// Tells it what array it asks: its level, disks and stripe unit in blocks.
+    fn lie_on(&mut self, level: Level, disks: u16, unit: u32) {
+        let _ = (level, disks, unit);
     }
 
     /// The scan that it is, where it wants blocks in any order and asks for none.

@@ -11,6 +11,7 @@ pub use self::trace::{Fit, TraceChoice};
 pub use closed::ClosedPlan;
 pub use coded_repair::{CodedRepairPlan, ErasureCode};
 pub use compression::CompressionPlan;
+pub use grow::GrowPlan;
 pub use kind::{Manual, Only, Recipe};
 pub use made_up::{Like, MadeUpPlan};
 pub use open::{Arrivals, OpenPlan};
@@ -26,6 +27,7 @@ pub use zones::ZoneWrites;
 use crate::draw::Draw;
 use block::{At, BadInput, Extent, Op, Span, Time};
 use config::Section;
+use sched::array::Level;
 use std::path::{Path, PathBuf};
 
 /// Makes of the files of kinds one type, [`Kind`], and the list of all.
@@ -81,11 +83,16 @@ macro_rules! kinds {
                 match self { $(Kind::$kind(plan) => plan.confine(region),)* }
             }
 
+            /// See [`Recipe::lie_on`].
+            pub fn lie_on(&mut self, level: Level, disks: u16, unit: u32) {
+                match self { $(Kind::$kind(plan) => plan.lie_on(level, disks, unit),)* }
+            }
+
             told! {
                 $($kind)*;
                 longest -> u32, length -> Option<u32>, is_endless -> bool, is_open -> bool, outstanding -> Option<u32>,
                 renewal -> Option<(u32, Span)>,
-                repairs -> bool, is_machine -> bool, files -> Vec<PathBuf>
+                repairs -> bool, grows -> bool, is_machine -> bool, files -> Vec<PathBuf>
             }
         }
     };
@@ -110,6 +117,7 @@ kinds! {
     trace: Trace(TraceChoice),
     made_up: MadeUp(MadeUpPlan),
     sweep: Repair(RepairPlan),
+    grow: Grow(GrowPlan),
     scan: Scan(ScanPlan),
     zones: Zones(ZoneWrites),
     coded_repair: CodedRepair(CodedRepairPlan),

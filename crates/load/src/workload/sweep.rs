@@ -199,14 +199,16 @@ impl Sweep {
         units::show_long(Span((self.all as f64 / self.pace() * 1e9) as u64))
     }
 
-    fn show_pace(&self) -> String {
-        let mb_s = self.pace() * BLOCK_BYTES as f64 / 1e6;
-        if mb_s < 10.0 { format!("{mb_s:.2} MB/s") } else { format!("{mb_s:.1} MB/s") }
-    }
+}
+
+/// So many blocks a second, in bytes.
+pub(super) fn show_pace(blocks: f64) -> String {
+    let mb_s = blocks * BLOCK_BYTES as f64 / 1e6;
+    if mb_s < 10.0 { format!("{mb_s:.2} MB/s") } else { format!("{mb_s:.1} MB/s") }
 }
 
 /// A share in per cent, to two digits at least: of a large array little is repaired in a short run.
-fn show_share(share: f64) -> String {
+pub(super) fn show_share(share: f64) -> String {
     let percent = 100.0 * share;
     let digits = (1..6).find(|digits| percent * 10f64.powi(*digits) >= 10.0).unwrap_or(6);
     format!("{percent:.*} %", digits as usize)
@@ -264,7 +266,7 @@ impl Sweep {
         if self.repaired == 0 {
             return (!self.again).then(|| "nothing of it was repaired".into());
         }
-        let pace = self.show_pace();
+        let pace = show_pace(self.pace());
         Some(match self.ended {
             _ if self.again => format!("scrubbed at {pace}: at this load all of it takes {}", self.whole()),
             Some(end) if self.lost == 0 => {

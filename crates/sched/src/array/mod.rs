@@ -520,7 +520,8 @@ impl<P: Predictor> Scheduler for Array<P> {
     }
 
     fn is_plain(&self) -> bool {
-        true
+        // One that grows tells of it, and waits until that is known.
+        !self.geometry.is_growing()
     }
 
     #[inline]

@@ -16,10 +16,17 @@ impl<M: Machine, L: Measured> Drives<'_, M, L> {
         }
     }
 
+    /// The disks know how far the array has grown: to write it down takes no time here.
+    pub(super) fn tell_grown(&mut self, disk: DiskId) {
+        self.fates.push_front((self.now, disk, Health::Told));
+    }
+
     /// What becomes of a disk now.
     pub(super) fn fate(&mut self) -> Option<Input> {
         let (_, disk, health) = self.fates.pop_front()?;
-        self.dead.retain(|dead| *dead != disk);
+        if matches!(health, Health::Failed | Health::Replaced) {
+            self.dead.retain(|dead| *dead != disk);
+        }
         if health == Health::Failed {
             self.dead.push(disk);
         }

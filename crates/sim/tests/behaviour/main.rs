@@ -16,6 +16,7 @@ mod faults;
 mod files;
 mod filmed;
 mod free;
+mod growth;
 mod idle;
 mod in_use;
 mod late_host;
