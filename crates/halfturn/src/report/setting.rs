@@ -150,6 +150,11 @@ fn workload(workload: &Workload, named: bool) -> Vec<String> {
     let mut words = match &workload.kind {
         Kind::Trace(trace) => replay(trace),
         Kind::Repair(plan) => repair(plan),
+        Kind::Grow(plan) => {
+            let mut words = vec![format!("growing by a disk, by {}", units::show_blocks(u64::from(plan.blocks)))];
+            words.extend(plan.rate.map(|rate| format!("at most {rate} requests/s")));
+            words
+        }
         Kind::CodedRepair(plan) => coded_repair(plan),
         Kind::MadeUp(MadeUpPlan { like, days, region, pace }) => {
             let system = if *like == Like::Cello { "cello" } else { "hplajw" };

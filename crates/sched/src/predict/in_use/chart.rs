@@ -5,20 +5,13 @@
 //! that a periodogram of a window of neighbouring reads finds, drawn on for as long as further reads agree; then a saw whose tooth
 //! is a track, and one whose tooth is a cylinder, where they make what is left smaller.
 
-use super::sample::{COMPARED, LookMemory, REVOLUTION, Sample, Waves, sine};
+mod drawing;
+pub(in crate::predict::in_use) use drawing::Drawing;
+
+use super::sample::{REVOLUTION, Sample, sine};
 
 /// Reads in the window in which a slope is found.
 const WINDOW: usize = 56;
-
-/// Blocks of a track, at least and at most.
-const SHORTEST: u64 = 48;
-const LONGEST: u64 = 6000;
-
-/// Steps of the search in what one window can tell apart.
-const FINE: u64 = 2;
-
-/// What a drawing may cost, in steps of searches.
-const EFFORT: u64 = 6_000_000;
 
 /// Teeth are sought among so many reads at most.
 const TEETH: usize = 768;
@@ -35,20 +28,6 @@ const SAWN: f32 = 0.4;
 
 /// Reads of which a line is drawn, at least.
 const FEWEST: f64 = 8.0;
-
-/// By chance the best of 2ⁿ slopes agrees by 0.7 n: so much more is asked for, but no more than this share of the window.
-const BY_CHANCE: f32 = 0.7;
-const BEYOND: f32 = 11.0;
-const MOST: f32 = 0.9;
-/// The same of near reads, of few slopes; those count that agree a third as well as the best.
-const AGREED: f32 = 12.0;
-const THIRD: f32 = 1.0 / 3.0;
-
-/// Heights that are tried, beside the one that the first harmonic tells.
-const LOWER: f32 = 0.9;
-const HIGHER: f32 = 1.1;
-/// What a saw leaves must be less than this share of what a line does.
-const CLEARLY: f32 = 0.75;
 
 /// A saw: each tooth of so many blocks falls by `height`, from the middle up to the middle down.
 #[derive(Clone, Copy, Debug, Default)]
@@ -165,33 +144,8 @@ impl AngleChart {
         self.pieces.iter().filter(|piece| piece.knows()).map(|piece| piece.end - piece.first).sum()
     }
 
-    /// Draws it anew from reads in the order of their blocks.
-    pub(super) fn draw(&mut self, scratch: &mut LookMemory, blocks: u64) {
-        self.pieces.clear();
-        let LookMemory { sorted: samples, waves, rest, .. } = scratch;
-        let (mut effort, mut hint) = (EFFORT, None);
-        let Some((low, high)) = slopes(samples, waves) else { return };
-        let mut from = 0;
-        while from + WINDOW <= samples.len() {
-            let window = &samples[from..from + WINDOW];
-            let around = hint.map(|slope: u64| (slope - slope / 64, slope + slope / 64));
-            let found = around
-                .and_then(|range| slope_of(window, range, waves, &mut effort))
-                .or_else(|| slope_of(window, (low, high), waves, &mut effort));
-            let Some(slope) = found else {
-                from += WINDOW / 4;
-                continue;
-            };
-            let (mut piece, count) = grow(&samples[from..], slope);
-            if count < WINDOW * 3 / 4 {
-                from += WINDOW / 4;
-                continue;
-            }
-            piece.refine(&samples[from..from + count], rest);
-            hint = Some(piece.slope);
-            self.pieces.push(piece);
-            from += count;
-        }
+    /// All its pieces are drawn: it is of so many blocks.
+    pub(super) fn finish(&mut self, blocks: u64) {
         self.close_gaps();
         let mut before = 0;
         for i in 0..self.pieces.len() {
@@ -212,63 +166,6 @@ impl AngleChart {
             }
         }
     }
-}
-
-/// Reads are near that are no more blocks apart.
-const FAR: u64 = 900;
-
-/// Between which slopes those of this device are: what near reads agree on.
-fn slopes(samples: &[Sample], waves: &mut Waves) -> Option<(u64, u64)> {
-    waves.clear();
-    for (i, one) in samples.iter().enumerate() {
-        if waves.len() + 4 > COMPARED {
-            break;
-        }
-        for next in samples[i + 1..].iter().take_while(|next| next.block - one.block <= FAR).take(4) {
-            let blocks = next.block - one.block;
-            let turned = u64::from(next.angle.wrapping_sub(one.angle)) << 32;
-            let by = (u64::MAX / (4 * FAR)).wrapping_mul(blocks).wrapping_neg();
-            waves.add(turned.wrapping_sub(blocks.wrapping_mul(u64::MAX / LONGEST)), by);
-        }
-    }
-    let mut powers = [0.0; (4 * FAR / SHORTEST) as usize];
-    for power in &mut powers {
-        *power = waves.power();
-        waves.step();
-    }
-    let most = powers.iter().copied().fold(0.0, f32::max);
-    if most < AGREED {
-        return None;
-    }
-    let wide = |i: usize| u64::MAX / LONGEST + i as u64 * (u64::MAX / (4 * FAR));
-    let first = powers.iter().position(|power| *power > most * THIRD)?;
-    let last = powers.iter().rposition(|power| *power > most * THIRD)?;
-    Some((wide(first.saturating_sub(3)).max(u64::MAX / LONGEST), wide(last + 4)))
-}
-
-/// The slope by which the reads of a window agree.
-fn slope_of(window: &[Sample], (low, high): (u64, u64), waves: &mut Waves, effort: &mut u64) -> Option<u64> {
-    let first = window[0].block;
-    let length = window[window.len() - 1].block - first;
-    let step = u64::MAX / length.max(1) / FINE;
-    let steps = (high - low) / step.max(1) + 1;
-    *effort = effort.checked_sub(steps)?;
-    waves.clear();
-    for sample in window {
-        let blocks = sample.block - first;
-        let angle = (u64::from(sample.angle) << 32).wrapping_sub(blocks.wrapping_mul(low));
-        waves.add(angle, blocks.wrapping_mul(step).wrapping_neg());
-    }
-    let mut best = (0.0, low);
-    for i in 0..steps {
-        let power = waves.power();
-        if power > best.0 {
-            best = (power, low + i * step);
-        }
-        waves.step();
-    }
-    let needed = (steps.max(2).ilog2() as f32 * BY_CHANCE + BEYOND).min(MOST * window.len() as f32);
-    (best.0 > needed).then_some(best.1)
 }
 
 /// A piece from the first of these reads on, and how many of them it holds.
@@ -346,64 +243,12 @@ impl ChartPiece {
         self.angle = self.angle.wrapping_add((level * REVOLUTION) as i64 as u32);
     }
 
-    /// Finds the teeth: a track's, then a cylinder's.
-    fn refine(&mut self, samples: &[Sample], rest: &mut Vec<(u64, f32)>) {
-        let even = u64::MAX / self.slope.max(1);
-        if let Some(track) = self.best_tooth(samples, rest, even..even * 8 / 5) {
-            self.saws[0] = track;
-            let cylinder = self.best_tooth(samples, rest, (2..33).map(|tracks| track.tooth * tracks));
-            self.saws[1] = cylinder.unwrap_or_default();
-            self.fit(samples);
-        }
-        let sum: f32 = samples.iter().map(|sample| self.off(sample).abs()).sum();
-        self.astray = sum / samples.len() as f32;
-    }
-
-    /// The tooth that makes what is left smallest, if it makes it clearly smaller.
-    fn best_tooth(
-        &self,
-        samples: &[Sample],
-        rest: &mut Vec<(u64, f32)>,
-        teeth: impl Iterator<Item = u64>,
-    ) -> Option<Saw> {
+    /// What some of its reads are off by, of those that are not far off.
+    fn leave_rest(&self, samples: &[Sample], rest: &mut Vec<(u64, f32)>) {
         rest.clear();
         let some = samples.iter().step_by(samples.len().div_ceil(TEETH));
         let offs = some.map(|sample| (sample.block - self.first, self.off(sample)));
         rest.extend(offs.filter(|(_, off)| off.abs() < SAWN));
-        let mut best = (0.0, 0);
-        for tooth in teeth {
-            let turn = u64::MAX / tooth;
-            let (mut cosines, mut sines) = (0.0f32, 0.0f32);
-            for (blocks, off) in &*rest {
-                let angle = ((blocks % tooth).wrapping_mul(turn) >> 32) as u32;
-                cosines += off * sine(angle.wrapping_add(1 << 30));
-                sines += off * sine(angle);
-            }
-            let power = cosines * cosines + sines * sines;
-            if power > best.0 {
-                best = (power, tooth);
-            }
-        }
-        let (power, tooth) = best;
-        if tooth == 0 || rest.len() < 24 {
-            return None;
-        }
-        // A saw's first harmonic has its height over 2 pi.
-        let height = 2.0 * std::f32::consts::PI * power.sqrt() / rest.len() as f32;
-        let left =
-            |saw: &Saw| -> f32 { rest.iter().map(|(blocks, off)| off - saw.at(*blocks)).map(|left| left * left).sum() };
-        let even = left(&Saw::default());
-        let mut chosen = (even, Saw::default());
-        for i in 0..64 {
-            for height in [height, height * LOWER, height * HIGHER, -height] {
-                let saw = Saw { tooth, from: tooth * i / 64, height };
-                let sum = left(&saw);
-                if sum < chosen.0 {
-                    chosen = (sum, saw);
-                }
-            }
-        }
-        (chosen.0 < CLEARLY * even).then_some(chosen.1)
     }
 }
 

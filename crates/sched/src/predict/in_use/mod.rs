@@ -19,11 +19,11 @@ mod turning;
 
 use super::{Grasp, Knowledge, Manual, Predictor, Recipe, Tells};
 use block::{Command, Direction, Extent, Lbn, Outcome, Span, Time, Verb};
-use chart::AngleChart;
+use chart::{AngleChart, Drawing};
 use reach::ReachTimes;
-use sample::{LookMemory, Sample};
+use sample::{Allowance, LookMemory, Sample};
 use trial::{ForecastsAre, OrderTrial};
-use turning::Turning;
+use turning::{RateSearch, Turning};
 
 /// Reads that are remembered.
 const KEPT: usize = 16_384;
@@ -109,6 +109,15 @@ impl Forecasts {
     }
 }
 
+/// What is being found out from the reads of late: a bit with each read, for it takes up to a second.
+#[derive(Clone, Copy, Debug)]
+enum Look {
+    /// Whether anything turns, and how fast.
+    Rate(RateSearch),
+    /// At which angles blocks lie.
+    Chart(Drawing),
+}
+
 /// A predictor that knows nothing beforehand.
 #[derive(Clone, Debug)]
 pub struct InUse {
@@ -124,6 +133,7 @@ pub struct InUse {
     samples: Vec<Sample>,
     seen: u64,
     look_at: u64,
+    look: Option<Look>,
     turning: Turning,
     chart: AngleChart,
     /// The next one, while it is drawn.
@@ -158,6 +168,7 @@ impl InUse {
             samples: Vec::with_capacity(KEPT),
             seen: 0,
             look_at: FIRST_LOOK,
+            look: None,
             turning: Turning::default(),
             chart: AngleChart::new(KEPT),
             fresh: AngleChart::new(KEPT),
@@ -219,39 +230,68 @@ impl InUse {
                 self.turning.correct(happened, off);
             }
         }
-        if self.seen >= self.look_at {
+        if self.look.is_some() {
+            self.look_on();
+        } else if self.seen >= self.look_at {
             // What has told nothing so far tells it ever less likely.
-            let most = if self.turning.rate == 0 { u64::MAX } else { KEPT as u64 / 2 };
+            let tells = self.turning.rate != 0 && !self.chart.pieces.is_empty();
+            let most = if tells { KEPT as u64 / 2 } else { u64::MAX };
             self.look_at = self.seen + (self.seen / 2).min(most);
-            self.look();
+            self.begin_look();
         }
     }
 
     /// What is there is another device than before: it is learned from the beginning.
     fn forget(&mut self) {
         self.samples.clear();
-        (self.seen, self.look_at) = (0, FIRST_LOOK);
+        (self.seen, self.look_at, self.look) = (0, FIRST_LOOK, None);
         (self.turning, self.forecasts, self.trial) = (Turning::default(), Forecasts::default(), OrderTrial::default());
         self.chart.pieces.clear();
         self.known = 0;
         self.reach = [ReachTimes::default(), ReachTimes::default()];
     }
 
-    /// Asks what the reads of late tell.
-    fn look(&mut self) {
+    /// Begins to ask what the reads of late tell.
+    fn begin_look(&mut self) {
         let sorted = &mut self.scratch.sorted;
         sorted.clear();
         sorted.extend_from_slice(&self.samples);
         sorted.sort_unstable_by_key(|sample| (sample.block, sample.at));
-        if self.turning.rate == 0 {
-            let Some(turning) = turning::find(&mut self.scratch) else { return };
-            self.turning = turning;
-            for sample in self.samples.iter_mut().chain(&mut self.scratch.sorted) {
-                sample.angle = turning.at(Time(sample.at));
+        self.look = match self.turning.rate {
+            0 => RateSearch::begin(&mut self.scratch).map(Look::Rate),
+            _ => Drawing::begin(&mut self.fresh, &mut self.scratch).map(Look::Chart),
+        };
+    }
+
+    /// Goes on with that.
+    fn look_on(&mut self) {
+        let mut allowance = Allowance::new();
+        self.look = match self.look.take() {
+            None => None,
+            Some(Look::Rate(mut search)) => match search.go_on(&mut self.scratch, &mut allowance) {
+                None => Some(Look::Rate(search)),
+                Some(None) => None,
+                Some(Some(turning)) => {
+                    self.turning = turning;
+                    for sample in self.samples.iter_mut().chain(&mut self.scratch.sorted) {
+                        sample.angle = turning.at(Time(sample.at));
+                    }
+                    Drawing::begin(&mut self.fresh, &mut self.scratch).map(Look::Chart)
+                }
+            },
+            Some(Look::Chart(mut drawing)) => {
+                let is_drawn = drawing.go_on(&mut self.fresh, &mut self.scratch, &mut allowance);
+                if is_drawn {
+                    self.take_chart();
+                }
+                (!is_drawn).then_some(Look::Chart(drawing))
             }
-        }
-        self.fresh.draw(&mut self.scratch, self.blocks);
-        // One that knows much less met what does not belong there.
+        };
+    }
+
+    /// A chart is drawn. One that knows much less than the last met what does not belong there.
+    fn take_chart(&mut self) {
+        self.fresh.finish(self.blocks);
         if self.fresh.count_known() >= self.chart.count_known() / 4 * 3 {
             std::mem::swap(&mut self.chart, &mut self.fresh);
         }

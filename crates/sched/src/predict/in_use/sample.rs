@@ -23,6 +23,28 @@ pub(super) struct LookMemory {
     pub(super) rest: Vec<(u64, f32)>,
 }
 
+/// What may be weighed before the next command has its turn, in angles: a service that learns must not stand still for it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Allowance(usize);
+
+/// Some 0.3 ms of a processor.
+const AT_ONCE: usize = 1 << 17;
+
+impl Allowance {
+    pub(super) fn new() -> Allowance {
+        Allowance(AT_ONCE)
+    }
+
+    /// So many were weighed.
+    pub(super) fn spend(&mut self, angles: usize) {
+        self.0 = self.0.saturating_sub(angles);
+    }
+
+    pub(super) fn is_spent(self) -> bool {
+        self.0 == 0
+    }
+}
+
 /// A revolution, in 2⁻³² of one.
 pub(super) const REVOLUTION: f64 = 4_294_967_296.0;
 

@@ -90,6 +90,24 @@ fn where_nothing_turns_costs_are_not_gone_by() {
     assert!(!bench.mimic.is_settled() && !bench.mimic.forecasts.counts);
 }
 
+/// What looks at thousands of reads goes on with each read that comes, for as long as one may be kept waiting: where nothing turns
+/// that is a search to the end, of 60,000 rates and more with six tracks and up to 256 pairs each.
+#[test]
+fn nobody_waits_for_what_is_learned() {
+    let mut bench = Bench::new();
+    let (mut looks, mut looked, mut longest) = (0, 0, 0);
+    for _ in 0..20_000 {
+        let before = bench.mimic.look.is_some();
+        bench.read(false);
+        let is_looking = bench.mimic.look.is_some();
+        looks += u32::from(is_looking && !before);
+        looked = if is_looking { looked + 1 } else { 0 };
+        longest = longest.max(looked);
+    }
+    assert!((5..12).contains(&looks), "{looks} looks");
+    assert!((40..2000).contains(&longest), "a look took {longest} reads");
+}
+
 #[test]
 fn another_device_in_its_place_is_noticed_and_learned() {
     let mut bench = Bench::new();

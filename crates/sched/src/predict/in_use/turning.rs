@@ -3,7 +3,7 @@
 //! Angles are fractions of a revolution, of 2³² or, where time is multiplied by them, of 2⁶⁴; they wrap by themselves. What is
 //! summed is whole numbers and products of them, so that every machine finds the same.
 
-use super::sample::{LookMemory, REVOLUTION, Sample, Waves};
+use super::sample::{Allowance, LookMemory, REVOLUTION, Sample, Waves};
 use block::Time;
 
 /// Revolutions a second that are looked for: of 3,000 to 18,000 rpm.
@@ -101,59 +101,101 @@ const FIRST: u64 = 1 << 63;
 /// Each read is paired with as many of those after it.
 const PARTNERS: usize = 3;
 
-/// The rate that the times of these reads tell, which are in the order of their blocks; nothing where they tell none.
-pub(super) fn find(scratch: &mut LookMemory) -> Option<Turning> {
-    let LookMemory { sorted, pairs, waves, .. } = scratch;
-    let all = || {
-        sorted.iter().enumerate().flat_map(|(i, one)| {
-            let near = sorted[i + 1..].iter().take(PARTNERS).take_while(|next| next.block - one.block <= NEAR);
-            near.filter_map(|next| pair(one, next))
-        })
-    };
-    // The nearest: what their own distance turns them by is least.
-    let mut counts = [0usize; NEAR as usize + 1];
-    all().for_each(|(blocks, _)| counts[(blocks & !FIRST) as usize] += 1);
-    let mut total = 0;
-    let within = counts.iter().position(|count| {
-        total += count;
-        total >= pairs.capacity()
-    });
-    let within = within.map_or(NEAR, |within| within as u64);
-    pairs.clear();
-    pairs.extend(all().filter(|(blocks, _)| blocks & !FIRST <= within).take(pairs.capacity()));
-    pairs.sort_unstable_by_key(|(blocks, apart)| (blocks & !FIRST, *apart, *blocks));
-    let short = pairs.iter().filter(|(_, apart)| *apart <= SHORT).count();
-    let reach = if short >= PAIRS / 2 { SHORT } else { LONG };
-    pairs.retain(|(_, apart)| *apart <= reach);
-    pairs.truncate(PAIRS);
-    if pairs.len() < FEWEST { None } else { best_rate(pairs, reach, waves).map(Turning::of) }
+/// A search for the rate by which most pairs of near reads agree, which goes on for as long as it is allowed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RateSearch {
+    /// The lowest rate, what the next one is more, and how many there are.
+    low: u64,
+    step: u64,
+    count: u64,
+    /// The next one to be weighed, with which track.
+    next: u64,
+    track: usize,
+    /// How well the best agreed, and the how manieth it was.
+    power: f32,
+    best: u64,
 }
 
-/// The rate by which most of these pairs agree.
-fn best_rate(pairs: &[(u64, u64)], reach: u64, waves: &mut Waves) -> Option<u64> {
-    // A quarter of what turns once more over the longest time.
-    let step = u64::MAX / reach / 4;
-    let low = (TURN / SECOND) as u64 * SLOWEST;
-    let count = ((TURN / SECOND) as u64 * (FASTEST - SLOWEST)) / step;
-    let (mut best, mut found) = ((0.0f32, 0u64), 0);
-    // Blocks to a track, about: what the pairs' own distance turns them by.
-    for track in [u64::MAX, 3000, 1000, 500, 250, 120] {
+/// Blocks to a track, about: what the distance of pairs turns them by.
+const TRACKS: [u64; 6] = [u64::MAX, 3000, 1000, 500, 250, 120];
+
+impl RateSearch {
+    /// One among the reads in memory, which are in the order of their blocks; nothing where too few are near one another.
+    pub(super) fn begin(scratch: &mut LookMemory) -> Option<RateSearch> {
+        let LookMemory { sorted, pairs, waves, .. } = scratch;
+        let all = || {
+            sorted.iter().enumerate().flat_map(|(i, one)| {
+                let near = sorted[i + 1..].iter().take(PARTNERS).take_while(|next| next.block - one.block <= NEAR);
+                near.filter_map(|next| pair(one, next))
+            })
+        };
+        // The nearest: what their own distance turns them by is least.
+        let mut counts = [0usize; NEAR as usize + 1];
+        all().for_each(|(blocks, _)| counts[(blocks & !FIRST) as usize] += 1);
+        let mut total = 0;
+        let within = counts.iter().position(|count| {
+            total += count;
+            total >= pairs.capacity()
+        });
+        let within = within.map_or(NEAR, |within| within as u64);
+        pairs.clear();
+        pairs.extend(all().filter(|(blocks, _)| blocks & !FIRST <= within).take(pairs.capacity()));
+        pairs.sort_unstable_by_key(|(blocks, apart)| (blocks & !FIRST, *apart, *blocks));
+        let short = pairs.iter().filter(|(_, apart)| *apart <= SHORT).count();
+        let reach = if short >= PAIRS / 2 { SHORT } else { LONG };
+        pairs.retain(|(_, apart)| *apart <= reach);
+        pairs.truncate(PAIRS);
+        if pairs.len() < FEWEST {
+            return None;
+        }
+        // A quarter of what turns once more over the longest time.
+        let step = u64::MAX / reach / 4;
+        let low = (TURN / SECOND) as u64 * SLOWEST;
+        let count = ((TURN / SECOND) as u64 * (FASTEST - SLOWEST)) / step;
+        let search = RateSearch { low, step, count, next: 0, track: 0, power: 0.0, best: 0 };
+        search.begin_track(pairs, waves);
+        Some(search)
+    }
+
+    /// Turns pairs by what their distance is on the track that is next.
+    fn begin_track(&self, pairs: &[(u64, u64)], waves: &mut Waves) {
         waves.clear();
         for (blocks, apart) in pairs {
-            let turned = (blocks & !FIRST).wrapping_mul(u64::MAX / track);
+            let turned = (blocks & !FIRST).wrapping_mul(u64::MAX / TRACKS[self.track]);
             let turned = if blocks & FIRST == 0 { turned } else { turned.wrapping_neg() };
-            waves.add(apart.wrapping_mul(low).wrapping_sub(turned), apart.wrapping_mul(step));
-        }
-        for i in 0..count {
-            let power = waves.power();
-            let multiple = low + i * step > (low + found * step) / 2 * 3;
-            if power > best.0 * if multiple { MULTIPLE } else { 1.0 } {
-                (best, found) = ((power, low + i * step), i);
-            }
-            waves.step();
+            waves.add(apart.wrapping_mul(self.low).wrapping_sub(turned), apart.wrapping_mul(self.step));
         }
     }
-    let bins = (count * 6).max(2);
-    let needed = bins.ilog2() as f32 * BY_CHANCE + BEYOND;
-    (best.0 > needed && best.0 > SHARE * pairs.len() as f32).then_some(best.1)
+
+    fn rate(&self, number: u64) -> u64 {
+        self.low + number * self.step
+    }
+
+    /// Goes on; what it found once it is through: a rate, or none.
+    pub(super) fn go_on(&mut self, scratch: &mut LookMemory, allowance: &mut Allowance) -> Option<Option<Turning>> {
+        let LookMemory { pairs, waves, .. } = scratch;
+        while self.track < TRACKS.len() {
+            while self.next < self.count {
+                if allowance.is_spent() {
+                    return None;
+                }
+                allowance.spend(waves.len());
+                let power = waves.power();
+                let multiple = self.rate(self.next) > self.rate(self.best) / 2 * 3;
+                if power > self.power * if multiple { MULTIPLE } else { 1.0 } {
+                    (self.power, self.best) = (power, self.next);
+                }
+                waves.step();
+                self.next += 1;
+            }
+            (self.track, self.next) = (self.track + 1, 0);
+            if self.track < TRACKS.len() {
+                self.begin_track(pairs, waves);
+            }
+        }
+        let bins = (self.count * TRACKS.len() as u64).max(2);
+        let needed = bins.ilog2() as f32 * BY_CHANCE + BEYOND;
+        let agree = self.power > needed && self.power > SHARE * pairs.len() as f32;
+        Some(agree.then(|| Turning::of(self.rate(self.best))))
+    }
 }
