@@ -68,7 +68,7 @@ fn apart<D: Device>(eye: &mut Eye<D>, region: &MapRegion, tracks: u64) -> Result
     let pick = |eye: &mut Eye<D>| {
         // Without a period only the first track is known to begin one.
         let start = if even { first } else { first + eye.bench.draw.below(whole) * period };
-        TrialPath::new(PatternTrack { region, number: start }, PatternTrack { region, number: start + tracks })
+        Some(TrialPath::new(PatternTrack { region, number: start }, PatternTrack { region, number: start + tracks }))
     };
     Ok(reach(eye, Verb::Read, 0.0, pick)?.map_or(f64::MAX, |found| found.reach.mean))
 }
