@@ -13,9 +13,9 @@ const BY_SPREAD: f64 = 0.798;
 /// Share of fresh requests that may come at another angle than the map of a good profile has: a scheduler loses half a revolution by
 /// each, and serves one in about as long.
 const STRAYED: f64 = 0.01;
-/// By so much of a revolution near moves of a good profile may spread more than far ones. What spreads is asked for some three spreads
-/// sooner, and at its best a scheduler serves a request in a third of a revolution, of which this is 1 %.
-const UNEVEN: f64 = 0.001;
+/// By so much of a revolution moves of a good profile may spread more than farther ones. What spreads is best asked for some three
+/// spreads later, and a scheduler serves a request in about half a revolution, of which that is 1 %.
+const UNEVEN: f64 = 1.0 / 600.0;
 
 /// How far a profile may be believed.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,8 +60,8 @@ impl DriveKnowledge {
                 100.0 * strayed
             )),
             _ if uneven > UNEVEN * period => Grade::Usable(format!(
-                "moves over few cylinders spread by {uneven:.3} ms more than those over many, as they do where tracks lie on other \
-                 cylinders than was found"
+                "moves of the arm spread by {uneven:.3} ms more than longer ones, as they do where tracks lie on other cylinders than \
+                 was found"
             )),
             _ => Grade::Good,
         }
@@ -110,7 +110,7 @@ mod tests {
             assert_eq!(judged, grade, "{late}, {share}");
         }
         for (strayed, uneven, grade) in
-            [(0.01, 0.0, "good"), (0.012, 0.0, "usable"), (0.0, 0.0009, "good"), (0.0, 0.0011, "usable")]
+            [(0.01, 0.0, "good"), (0.012, 0.0, "usable"), (0.0, 0.0016, "good"), (0.0, 0.0018, "usable")]
         {
             let judged = of(&|it| (it.validation.strayed, it.moves.uneven) = (strayed, uneven * period));
             assert_eq!(judged, grade, "{strayed}, {uneven}");

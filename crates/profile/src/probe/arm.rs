@@ -82,18 +82,18 @@ pub fn common_spread(found: &[ReachTrials]) -> f64 {
 }
 
 /// The trials of many reaches, each about its own mean.
-fn trials_about_means<'f>(found: impl IntoIterator<Item = &'f ReachTrials>) -> Vec<Trial> {
-    let about = |found: &'f ReachTrials| {
+fn trials_about_means(found: &[ReachTrials]) -> Vec<Trial> {
+    let about = |found: &ReachTrials| {
         let mean = found.reach.mean;
-        found.trials.iter().map(move |trial| Trial { at: trial.at - mean, ..*trial })
+        found.trials.iter().map(move |trial| Trial { at: trial.at - mean, ..*trial }).collect::<Vec<_>>()
     };
-    found.into_iter().flat_map(about).collect()
+    found.iter().flat_map(about).collect()
 }
 
 /// The least and the most of the spreads that the trials of many reaches may have in common, each about its own mean, ms; nothing
 /// of none.
 #[must_use]
-pub fn spread_bounds<'f>(found: impl IntoIterator<Item = &'f ReachTrials>) -> Option<(f64, f64)> {
+pub fn spread_bounds(found: &[ReachTrials]) -> Option<(f64, f64)> {
     let trials = trials_about_means(found);
     let likely = |spread: f64| trials.iter().map(|trial| log_likelihood(trial, 0.0, spread)).sum::<f64>();
     let all: Vec<(f64, f64)> = all_spreads().into_iter().map(|spread| (spread, likely(spread))).collect();

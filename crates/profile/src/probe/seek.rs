@@ -20,9 +20,8 @@ const UNEVEN: f64 = 0.08;
 
 /// A distance nearer to the longest than this share of it is left to that one.
 const LONGEST: f64 = 0.97;
-/// Of moves between some tens of requests most are shorter than this share of the longest; over so many cylinders, what one of
-/// them takes hardly depends on a few.
-const FAR: f64 = 1.0 / 8.0;
+/// Distances are so many groups, near to far, whose spreads are compared.
+const GROUPS: usize = 4;
 /// The first read of a trial without a move comes by so long after the arm is there, in revolutions, that it does not wait.
 const SOON: f64 = 1.0 / 30.0;
 /// Reaches that spread by less need no help from the others, ms.
@@ -54,7 +53,7 @@ pub struct SeekTimes {
     pub points: Vec<SeekPoint>,
     /// The spread of seeks, ms.
     pub spread: f64,
-    /// By how much near moves spread more than far ones, at least, ms: those over one distance that are really over several.
+    /// By how much moves spread more than farther ones, at least, ms: those over one distance that are really over several.
     pub uneven: f64,
 }
 
@@ -105,7 +104,7 @@ pub fn learn<D: Device>(
     moves.points = found.iter().map(|(distance, one)| SeekPoint { distance: *distance, reach: one.reach }).collect();
     let found: Vec<ReachTrials> = found.into_iter().map(|(_, one)| one).collect();
     moves.spread = common_spread(&found);
-    moves.uneven = spread_more(&moves.points, &found);
+    moves.uneven = spread_more(&found);
     // What hardly spreads needs no help from the others.
     for (point, found) in moves.points.iter_mut().zip(&found).filter(|_| moves.spread > STEADY) {
         point.reach.mean += found.spread_by(moves.spread).mean - found.reach.mean;
@@ -113,16 +112,12 @@ pub fn learn<D: Device>(
     Ok(moves)
 }
 
-/// By how much near moves spread more than far ones, at least, ms. An arm does no worse over a short way than over a long one; but a
-/// track that is not where it was found to be is some cylinders off, and these take the longer the fewer there are.
-fn spread_more(points: &[SeekPoint], found: &[ReachTrials]) -> f64 {
-    let longest = points.last().map_or(0, |point| point.distance);
-    let from = (longest as f64 * FAR) as u64;
-    let (near, far) = found.split_at(points.partition_point(|point| point.distance < from));
-    match (spread_bounds(near), spread_bounds(far)) {
-        (Some((least, _)), Some((_, most))) => (least - most).max(0.0),
-        _ => 0.0,
-    }
+/// By how much moves spread more than some that are farther, at least, ms. An arm does no worse over a short way than over a long one;
+/// but a track that is not where it was found to be is some cylinders off, and these take the longer the fewer there are.
+fn spread_more(found: &[ReachTrials]) -> f64 {
+    let bounds: Vec<(f64, f64)> = found.chunks(found.len().div_ceil(GROUPS).max(1)).filter_map(spread_bounds).collect();
+    let farther = |i: usize| bounds[i + 1..].iter().map(|(_, most)| *most).fold(f64::MAX, f64::min);
+    (0..bounds.len()).map(|i| bounds[i].0 - farther(i)).fold(0.0, f64::max)
 }
 
 /// The reaches over distances, ascending, more of them where they are uneven.
