@@ -72,3 +72,22 @@ pub fn validate<D: Device>(
     let (late, strayed) = (share(pairs.len() - on_time.len()), share(strayed));
     Ok(Validation { rms_ms: rms(&pairs), rms_on_time_ms: rms(&on_time), late, strayed, pairs })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::platter::{Platter, with_eye};
+
+    /// A fourth of a drive is turned by a tenth of a revolution against what its map has.
+    #[test]
+    fn what_comes_at_another_angle_has_strayed() {
+        for (turned, least, most) in [(0.0, 0.0, 0.001), (0.1, 0.2, 0.3)] {
+            let mut platter = Platter::of_zones(2, &[(60, 200), (20, 200)]);
+            let geometry = platter.geometry.clone();
+            platter.geometry.map.regions[1].angle += turned;
+            let found = with_eye(&mut platter, |eye| validate(eye, &geometry, &SeekTimes::default()));
+            let strayed = found.expect("it answers").strayed;
+            assert!((least..most).contains(&strayed), "{turned}: {strayed}");
+        }
+    }
+}
