@@ -1,6 +1,6 @@
 //! How well a drive is known: what a profile predicts of fresh random requests, and what was observed.
 
-use crate::estimate::fraction;
+use crate::estimate::{fraction, signed_fraction};
 use crate::eye::Eye;
 use crate::map::TrackGeometry;
 use crate::probe::seek::SeekTimes;
@@ -11,6 +11,8 @@ const REQUESTS: usize = 500;
 
 /// A difference of this share of a revolution or more is one of whole revolutions.
 const LATE: f64 = 0.25;
+/// What comes at its angle is off by less than half a sector, and by what a completion is off by chance, in standard deviations.
+const BY_CHANCE: f64 = 6.0;
 
 /// Predicted against observed response times of single-block reads at random.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -23,6 +25,8 @@ pub struct Validation {
     pub rms_on_time_ms: f64,
     /// Share that came a revolution or more off.
     pub late: f64,
+    /// Share that came at another angle than the map has.
+    pub strayed: f64,
 }
 
 /// Asks fresh random requests.
@@ -36,7 +40,7 @@ pub fn validate<D: Device>(
 ) -> Result<Validation, BadInput> {
     let period = eye.clock.period_ms();
     let all = eye.bench.sectors();
-    let mut pairs = Vec::with_capacity(REQUESTS);
+    let (mut pairs, mut strayed) = (Vec::with_capacity(REQUESTS), 0);
     let mut last = eye.bench.draw.below(all);
     eye.visit(last)?;
     for _ in 0..REQUESTS {
@@ -53,6 +57,8 @@ pub fn validate<D: Device>(
         {
             let wait = fraction(there.angle - eye.clock.phase(reply.issued) - begins);
             pairs.push(((begins + wait + there.width()) * period, reply.response().as_ms()));
+            let off = signed_fraction(eye.clock.phase(reply.end) - there.angle - there.width()).abs();
+            strayed += usize::from(off > 0.5 * there.width() + BY_CHANCE * eye.clock.noise);
         }
         // A place whose read is not in memory, to begin the next from.
         last = eye.bench.draw.below(all);
@@ -62,6 +68,26 @@ pub fn validate<D: Device>(
         libm::sqrt(sum / pairs.len().max(1) as f64)
     };
     let on_time: Vec<(f64, f64)> = pairs.iter().copied().filter(|(a, b)| (a - b).abs() < LATE * period).collect();
-    let late = 1.0 - on_time.len() as f64 / pairs.len().max(1) as f64;
-    Ok(Validation { rms_ms: rms(&pairs), rms_on_time_ms: rms(&on_time), late, pairs })
+    let share = |count: usize| count as f64 / pairs.len().max(1) as f64;
+    let (late, strayed) = (share(pairs.len() - on_time.len()), share(strayed));
+    Ok(Validation { rms_ms: rms(&pairs), rms_on_time_ms: rms(&on_time), late, strayed, pairs })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::platter::{Platter, with_eye};
+
+    /// A fourth of a drive is turned by a tenth of a revolution against what its map has.
+    #[test]
+    fn what_comes_at_another_angle_has_strayed() {
+        for (turned, least, most) in [(0.0, 0.0, 0.001), (0.1, 0.2, 0.3)] {
+            let mut platter = Platter::of_zones(2, &[(60, 200), (20, 200)]);
+            let geometry = platter.geometry.clone();
+            platter.geometry.map.regions[1].angle += turned;
+            let found = with_eye(&mut platter, |eye| validate(eye, &geometry, &SeekTimes::default()));
+            let strayed = found.expect("it answers").strayed;
+            assert!((least..most).contains(&strayed), "{turned}: {strayed}");
+        }
+    }
 }

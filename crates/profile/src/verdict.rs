@@ -10,6 +10,12 @@ const OFF: (f64, f64) = (0.03, 0.25);
 /// Where seeks spread by so much of a revolution, this multiple of it comes a revolution late or early: twice the mean of what is
 /// positive of a normal deviate.
 const BY_SPREAD: f64 = 0.798;
+/// Share of fresh requests that may come at another angle than the map of a good profile has: a scheduler loses half a revolution by
+/// each, and serves one in about as long.
+const STRAYED: f64 = 0.01;
+/// By so much of a revolution moves of a good profile may spread more than farther ones. What spreads is best asked for some three
+/// spreads later, and a scheduler serves a request in about half a revolution, of which that is 1 %.
+const UNEVEN: f64 = 1.0 / 600.0;
 
 /// How far a profile may be believed.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,10 +50,19 @@ impl DriveKnowledge {
         let off = self.validation.late - self.late.share - BY_SPREAD * self.moves.spread / period;
         let told =
             format!("{:.1} % of {tried} fresh requests came a revolution or more off", 100.0 * self.validation.late);
+        let (strayed, uneven) = (self.validation.strayed, self.moves.uneven);
         match off {
             _ if tried == 0 => Grade::Usable("no fresh request could be asked to try it".into()),
             off if off > OFF.1 => Grade::Refused(told),
             off if off > OFF.0 => Grade::Usable(told),
+            _ if strayed > STRAYED => Grade::Usable(format!(
+                "{:.1} % of {tried} fresh requests came at another angle than their sectors were found at",
+                100.0 * strayed
+            )),
+            _ if uneven > UNEVEN * period => Grade::Usable(format!(
+                "moves of the arm spread by {uneven:.3} ms more than longer ones, as they do where tracks lie on other cylinders than \
+                 was found"
+            )),
             _ => Grade::Good,
         }
     }
@@ -93,6 +108,12 @@ mod tests {
         ] {
             let judged = of(&|it| (it.validation.late, it.late.share) = (late, share));
             assert_eq!(judged, grade, "{late}, {share}");
+        }
+        for (strayed, uneven, grade) in
+            [(0.01, 0.0, "good"), (0.012, 0.0, "usable"), (0.0, 0.0016, "good"), (0.0, 0.0018, "usable")]
+        {
+            let judged = of(&|it| (it.validation.strayed, it.moves.uneven) = (strayed, uneven * period));
+            assert_eq!(judged, grade, "{strayed}, {uneven}");
         }
         assert_eq!(of(&|it| it.validation.pairs.clear()), "usable");
         let still = |it: &mut DriveKnowledge| {

@@ -52,6 +52,8 @@ impl TrackGeometry {
     #[must_use]
     pub fn new(map: TrackMap, heads: u64, arrangement: Arrangement) -> TrackGeometry {
         let (mut tracks, mut cylinders, mut regions) = (0u64, Vec::new(), Vec::new());
+        // The cylinder at which the last band begins, and how many tracks of it the region before has.
+        let mut open = (0, 0);
         for region in map.regions {
             // A cylinder's tracks, and those of a whole band.
             let (period, wide) = match arrangement {
@@ -65,10 +67,12 @@ impl TrackGeometry {
             let first = region.place(region.first).track;
             let base = match arrangement {
                 Arrangement::Heads => (tracks.saturating_sub(first) + period / 2) / period,
+                Arrangement::Bands(_) if first > 0 && first == open.1 => open.0,
                 Arrangement::Bands(_) => tracks.saturating_sub(first).div_ceil(heads),
             };
             let last = region.place(region.end().max(region.first + 1) - 1).track;
             let end = last + 1;
+            open = (base + end / period * wide, end % period);
             tracks = match arrangement {
                 Arrangement::Heads => base * period + end,
                 // The last band is as narrow as it must be.
@@ -97,7 +101,10 @@ impl TrackGeometry {
         let tracks = r.place(r.end().max(r.first + 1) - 1).track + 1;
         let (band, period) = (track / (width * self.heads), width * self.heads);
         let left = tracks.saturating_sub(band * period);
-        if left < period && left.is_multiple_of(self.heads) { (left / self.heads).max(1) } else { width }
+        // The next region may go on with the same band.
+        let goes_on = self.cylinders.get(region + 1) == Some(&(self.cylinders[region] + band * width));
+        let is_narrow = left < period && left.is_multiple_of(self.heads) && !goes_on;
+        if is_narrow { (left / self.heads).max(1) } else { width }
     }
 
     /// Where a region's track lies.
@@ -119,7 +126,14 @@ impl TrackGeometry {
     /// The region and track at an address, if there is one.
     #[must_use]
     pub fn track(&self, at: TrackAddress) -> Option<(usize, u64)> {
-        let region = self.cylinders.partition_point(|base| *base <= at.cylinder).checked_sub(1)?;
+        let last = self.cylinders.partition_point(|base| *base <= at.cylinder).checked_sub(1)?;
+        // A band may begin in one region and go on in the next.
+        let first = if self.arrangement == Arrangement::Heads { last } else { last.saturating_sub(1) };
+        (first..=last).rev().find_map(|region| self.track_of(region, at))
+    }
+
+    /// The region and its track at an address, if it has that.
+    fn track_of(&self, region: usize, at: TrackAddress) -> Option<(usize, u64)> {
         let into = at.cylinder - self.cylinders[region];
         let track = match self.arrangement {
             Arrangement::Heads => into * self.heads + at.head,

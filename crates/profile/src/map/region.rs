@@ -276,6 +276,32 @@ impl MapRegion {
         Some(MapRegion { skip, angle: fraction(angle), levels, bends, ..self.clone() })
     }
 
+    /// The same places, with the pattern begun sooner: in the period before its first, with this one of the runs of the one period it
+    /// has. Nothing of others.
+    #[must_use]
+    pub fn begun_with(&self, run: usize) -> Option<MapRegion> {
+        let ([PatternLevel { sectors, turn }], Some(first)) = (&self.levels[..], self.runs.get(run)) else {
+            return None;
+        };
+        let (sooner, tracks, turned) = (sectors - first.sectors, self.tracks(0) - first.tracks, turn - first.angle);
+        let later = |run: &TrackRun| TrackRun {
+            sectors: run.sectors + sooner,
+            tracks: run.tracks + tracks,
+            angle: fraction(run.angle + turned),
+            ..*run
+        };
+        let before = |run: &TrackRun| TrackRun {
+            sectors: run.sectors - first.sectors,
+            tracks: run.tracks - first.tracks,
+            angle: fraction(run.angle - first.angle),
+            ..*run
+        };
+        let runs = self.runs[run..].iter().map(before).chain(self.runs[..run].iter().map(later)).collect();
+        let bends = self.bends.iter().map(|(from, more)| (from + sooner, *more)).collect();
+        let (skip, angle) = (self.skip + sooner, fraction(self.angle - turned));
+        Some(MapRegion { skip, angle, runs, bends, ..self.clone() })
+    }
+
     /// The same pattern, begun anew at a sector and an angle.
     #[must_use]
     pub fn again(&self, first: u64, angle: f64) -> MapRegion {
@@ -377,6 +403,34 @@ mod tests {
             assert!((place.angle - angle).abs() < 1e-9, "{sector}: {place:?}");
             assert_eq!(region.track_pattern(track), sector - on);
         }
+    }
+
+    /// A period of three runs, slipped and bent: all lies where it did, whichever run begins the pattern.
+    #[test]
+    fn a_pattern_begun_with_another_run_is_the_same() {
+        let run = |sectors, tracks, angle, round: u32| TrackRun {
+            sectors,
+            tracks,
+            angle,
+            round,
+            track: u64::from(round),
+            turn: 0.2,
+        };
+        let runs = vec![run(0, 0, 0.0, 10), run(40, 4, 0.5, 8), run(72, 8, 0.9, 9)];
+        let levels = vec![PatternLevel { sectors: 108, turn: 0.35 }];
+        let before = MapRegion { runs, levels, bends: vec![(130, 0.05), (300, 0.12)], angle: 0.41, ..region() };
+        for first in 1..3 {
+            let after = before.begun_with(first).expect("it has one period");
+            assert_eq!((after.tracks(0), after.run_tracks()), (12, Some(4)));
+            let tracks = 12 - 4 * first as u64;
+            for sector in 100..1100 {
+                let (a, b) = (before.place(sector), after.place(sector));
+                assert_eq!((a.sector, a.left, a.round, a.data), (b.sector, b.left, b.round, b.data), "{sector}");
+                assert_eq!(b.track, a.track + tracks, "{sector} of {first}");
+                assert!(crate::estimate::signed_fraction(a.angle - b.angle).abs() < 1e-9, "{sector} of {first}");
+            }
+        }
+        assert_eq!(region().begun_with(0), None, "it has no runs");
     }
 
     #[test]

@@ -71,11 +71,7 @@ pub struct ReachTrials {
 /// were called off at any moment of a sector.
 #[must_use]
 pub fn common_spread(found: &[ReachTrials]) -> f64 {
-    let about = |found: &ReachTrials| {
-        let mean = found.reach.mean;
-        found.trials.iter().map(move |trial| Trial { at: trial.at - mean, ..*trial }).collect::<Vec<_>>()
-    };
-    let trials: Vec<Trial> = found.iter().flat_map(about).collect();
+    let trials = trials_about_means(found);
     if trials.is_empty() {
         return 0.0;
     }
@@ -83,6 +79,28 @@ pub fn common_spread(found: &[ReachTrials]) -> f64 {
     let even =
         trials.iter().map(|trial| trial.called_off * trial.called_off * UNIFORM).sum::<f64>() / trials.len() as f64;
     libm::sqrt((spread * spread - even).max(0.0))
+}
+
+/// The trials of many reaches, each about its own mean.
+fn trials_about_means(found: &[ReachTrials]) -> Vec<Trial> {
+    let about = |found: &ReachTrials| {
+        let mean = found.reach.mean;
+        found.trials.iter().map(move |trial| Trial { at: trial.at - mean, ..*trial }).collect::<Vec<_>>()
+    };
+    found.iter().flat_map(about).collect()
+}
+
+/// The least and the most of the spreads that the trials of many reaches may have in common, each about its own mean, ms; nothing
+/// of none.
+#[must_use]
+pub fn spread_bounds(found: &[ReachTrials]) -> Option<(f64, f64)> {
+    let trials = trials_about_means(found);
+    let likely = |spread: f64| trials.iter().map(|trial| log_likelihood(trial, 0.0, spread)).sum::<f64>();
+    let all: Vec<(f64, f64)> = all_spreads().into_iter().map(|spread| (spread, likely(spread))).collect();
+    let top = all.iter().map(|(_, sum)| *sum).fold(f64::MIN, f64::max);
+    let (least, most) = extremes(all.iter().filter(|(_, sum)| *sum > top - REJECTED).map(|(spread, _)| *spread));
+    // Neighbours are as likely as one another.
+    (!trials.is_empty()).then_some((least / COARSE, most * COARSE))
 }
 
 impl ReachTrials {
@@ -155,7 +173,7 @@ struct Trial {
 }
 
 /// The reach from tracks to tracks, as `pick` draws them; known well enough once it is off by no more than `enough` ms, in 95 of
-/// 100 cases.
+/// 100 cases. Nothing where there are no such tracks, or too few trials tell anything.
 ///
 /// # Errors
 /// As [`crate::bench::ProbeBench::read`].
@@ -163,13 +181,13 @@ pub fn reach<'r, D: Device>(
     eye: &mut Eye<D>,
     verb: Verb,
     enough: f64,
-    mut pick: impl FnMut(&mut Eye<D>) -> TrialPath<'r>,
+    mut pick: impl FnMut(&mut Eye<D>) -> Option<TrialPath<'r>>,
 ) -> Result<Option<ReachTrials>, BadInput> {
     let period = eye.clock.period_ms();
     // Any response is the first pass after the reach.
     let mut high = f64::MAX;
     for _ in 0..4 {
-        let way = pick(eye);
+        let Some(way) = pick(eye) else { return Ok(None) };
         let wanted = eye.bench.draw.unit() * period;
         if let Some((_, response)) = trial(eye, verb, way, wanted)? {
             high = high.min(response);
@@ -183,7 +201,7 @@ pub fn reach<'r, D: Device>(
     while high - low > ROUGH * period && asked < MISHAPS {
         asked += 1;
         let middle = low + (high - low) / 2.0;
-        let way = pick(eye);
+        let Some(way) = pick(eye) else { return Ok(None) };
         let Some((Trial { at, caught, .. }, _)) = trial(eye, verb, way, middle)? else { continue };
         if caught { high = at.min(high) } else { low = at.max(low) }
     }
@@ -193,7 +211,7 @@ pub fn reach<'r, D: Device>(
     let mut mishaps = 0;
     while trials.len() < TRIALS.1 && mishaps < MISHAPS {
         let wanted = centre + (2.0 * eye.bench.draw.unit() - 1.0) * half;
-        let way = pick(eye);
+        let Some(way) = pick(eye) else { return Ok(None) };
         let Some((trial, _)) = trial(eye, verb, way, wanted)? else {
             mishaps += 1;
             continue;
@@ -430,5 +448,8 @@ mod tests {
             .collect();
         let fit = fit(&trials);
         assert!((fit.mean - 5.0).abs() < 0.05 && (fit.spread / 0.25 - 1.0).abs() < 0.35, "{fit:?}");
+        let bounds = spread_bounds(&[ReachTrials { reach: fit, trials }]).expect("there are trials");
+        assert!(bounds.0 < 0.25 && bounds.1 > 0.25 && bounds.1 < 1.9 * bounds.0, "{bounds:?}");
+        assert_eq!(spread_bounds(&[]), None);
     }
 }

@@ -67,8 +67,8 @@ fn across<D: Device>(
     let [before, after] = [border, border + 1].map(|index| &geometry.map.regions[index]);
     let ends = [PatternTrack { region: before, number: from }, PatternTrack { region: after, number: to }];
     let found = reach(eye, Verb::Read, 0.0, |eye| match eye.bench.draw.below(2) {
-        0 => TrialPath::new(ends[0], ends[1]),
-        _ => TrialPath::new(ends[1], ends[0]),
+        0 => Some(TrialPath::new(ends[0], ends[1])),
+        _ => Some(TrialPath::new(ends[1], ends[0])),
     })?;
     let Some(found) = found else { return Ok(0) };
     let width = 0.5 * (1.0 / f64::from(before.round) + 1.0 / f64::from(after.round));

@@ -55,7 +55,25 @@ pub fn learn<D: Device>(eye: &mut Eye<D>, all: &mut TrackMap) -> Result<TrackGeo
             }
         }
     }
+    if let Arrangement::Bands(width) = arrangement {
+        begin_with_bands(all, heads, width);
+    }
     Ok(TrackGeometry::new(all.without_gaps(), heads, arrangement))
+}
+
+/// Has the patterns of regions begin where a band does that begin inside one, where some heads' tracks go on as before and others' do
+/// not: of runs, one a head.
+fn begin_with_bands(map: &mut TrackMap, heads: u64, width: u64) {
+    let mut head = 0;
+    for region in &mut map.regions {
+        let is_band = region.runs.len() as u64 == heads && region.run_tracks() == Some(width);
+        if let Some(sooner) = region.begun_with((heads - head) as usize).filter(|_| is_band && region.skip == 0) {
+            *region = sooner;
+        }
+        let last = region.place(region.end() - 1);
+        let (tracks, is_whole) = (last.track + 1, last.left == 1);
+        head = if is_band && is_whole && tracks.is_multiple_of(width) { tracks / width % heads } else { 0 };
+    }
 }
 
 /// The reach between tracks so far apart, from one that begins a period on.
@@ -68,7 +86,7 @@ fn apart<D: Device>(eye: &mut Eye<D>, region: &MapRegion, tracks: u64) -> Result
     let pick = |eye: &mut Eye<D>| {
         // Without a period only the first track is known to begin one.
         let start = if even { first } else { first + eye.bench.draw.below(whole) * period };
-        TrialPath::new(PatternTrack { region, number: start }, PatternTrack { region, number: start + tracks })
+        Some(TrialPath::new(PatternTrack { region, number: start }, PatternTrack { region, number: start + tracks }))
     };
     Ok(reach(eye, Verb::Read, 0.0, pick)?.map_or(f64::MAX, |found| found.reach.mean))
 }
@@ -233,8 +251,10 @@ fn is_near<D: Device>(eye: &mut Eye<D>, region: &MapRegion, tracks: u64, limit: 
 
 #[cfg(test)]
 mod tests {
-    use super::{band_width, has_steps, learn};
+    use super::{band_width, begin_with_bands, has_steps, learn};
+    use crate::map::{Arrangement, MapRegion, PatternLevel, TrackAddress, TrackGeometry, TrackMap, TrackRun};
     use crate::platter::{Platter, with_eye};
+    use block::Lbn;
 
     #[test]
     fn where_nothing_was_mapped_there_are_no_heads_to_count() {
@@ -243,6 +263,71 @@ mod tests {
         map.guessed = Some(0);
         let error = with_eye(&mut platter, |eye| learn(eye, &mut map)).expect_err("all of it is guessed");
         assert!(error.what.contains("no track of it was found") && !error.mend.is_empty(), "{error}");
+    }
+
+    /// A region of bands four tracks wide, whose runs have tracks of so many sectors.
+    fn bands(first: u64, tracks: u64, rounds: &[u32]) -> MapRegion {
+        let mut runs: Vec<TrackRun> = Vec::new();
+        let mut sectors = 0;
+        for (i, round) in rounds.iter().enumerate() {
+            let (tracks, angle, track) = (4 * i as u64, 0.1 * i as f64, u64::from(*round));
+            runs.push(TrackRun { sectors, tracks, angle, round: *round, track, turn: 0.2 });
+            sectors += 4 * track;
+        }
+        let levels = vec![PatternLevel { sectors, turn: 0.7 }];
+        let track = rounds.iter().copied().max().unwrap_or(0);
+        let region = MapRegion {
+            first,
+            sectors: 0,
+            skip: 0,
+            round: track,
+            track: track.into(),
+            turn: 0.2,
+            runs,
+            levels,
+            angle: 0.0,
+            slips: Vec::new(),
+            bends: Vec::new(),
+        };
+        MapRegion { sectors: region.track_pattern(tracks), ..region }
+    }
+
+    /// The second head has shorter tracks from the fifth band on, and the third from the ninth: the regions after begin with these heads.
+    #[test]
+    fn what_begins_inside_a_band_goes_on_with_it() {
+        for heads in [3, 4] {
+            let (mut rounds, band) = ([100, 80, 90, 95][..heads].to_vec(), 4 * heads as u64);
+            let mut regions = vec![bands(0, 4 * band + 4, &rounds)];
+            for (head, tracks) in [(1, 4 * band + 4), (2, 3 * band - 8)] {
+                rounds[head] -= 2;
+                let begins_with = [&rounds[head..], &rounds[..head]].concat();
+                regions.push(bands(regions[head - 1].end(), tracks, &begins_with));
+            }
+            let mut map = TrackMap { regions, remaps: Vec::new(), guessed: None };
+            begin_with_bands(&mut map, heads as u64, 4);
+            let geometry = TrackGeometry::new(map, heads as u64, Arrangement::Bands(4));
+            let blocks = geometry.map.regions[2].end();
+            let written = disk::Layout::new(&crate::plan::layout(&geometry, blocks, 0)).expect("it is a layout");
+            let (mut sector, mut found_again) = (0, 0);
+            for track in 0..11 * band {
+                let (head, k) = (track % band / 4, track % 4);
+                let there = if head % 2 == 1 { 3 - k } else { k };
+                let real = TrackAddress { cylinder: 4 * (track / band) + there, head };
+                assert_eq!(geometry.address_of(sector), real, "track {track} of {heads}");
+                let found = written.locate(Lbn(sector)).track;
+                assert_eq!((u64::from(found.cylinder), u64::from(found.head)), (real.cylinder, real.head), "{track}");
+                let at = geometry.track(real).map(|(region, track)| {
+                    let region = &geometry.map.regions[region];
+                    region.sector_at(region.track_pattern(track))
+                });
+                // The last track of a region is not looked for.
+                found_again += u64::from(at.is_some());
+                assert!(at.is_none_or(|at| at == sector), "track {track}: {at:?}");
+                sector = geometry.map.next_track(sector);
+            }
+            assert_eq!((sector, geometry.all_cylinders()), (blocks, 44));
+            assert!(found_again > 11 * band - 7, "{found_again} of {heads}");
+        }
     }
 
     #[test]

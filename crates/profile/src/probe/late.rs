@@ -50,7 +50,7 @@ pub fn learn<D: Device>(eye: &mut Eye<D>, geometry: &TrackGeometry, moves: &Seek
             // Only over distances that were measured: between them the curve may be off.
             let point = moves.points[eye.bench.draw.below(moves.points.len() as u64) as usize];
             let wanted = point.reach.mean + after;
-            let way = apart(eye, geometry, cylinders, (point.distance, 0));
+            let Some(way) = apart(eye, geometry, cylinders, (point.distance, 0)) else { continue };
             if let Some(catches) = catches(eye, Verb::Read, way, wanted)? {
                 asked += 1;
                 missed += usize::from(!catches);

@@ -3,7 +3,7 @@
 //! A reach is the command's overhead and the move. That of a move of no distance is the overhead; what a reach over some
 //! cylinders takes beyond that is the seek (SYSTEM.md, Section 3).
 
-use super::arm::{ArmReach, PatternTrack, ReachTrials, TrialPath, common_spread, reach};
+use super::arm::{ArmReach, PatternTrack, ReachTrials, TrialPath, common_spread, reach, spread_bounds};
 use crate::Thoroughness;
 use crate::curve::smooth;
 use crate::estimate::round_ns;
@@ -20,6 +20,8 @@ const UNEVEN: f64 = 0.08;
 
 /// A distance nearer to the longest than this share of it is left to that one.
 const LONGEST: f64 = 0.97;
+/// Distances are so many groups, near to far, whose spreads are compared.
+const GROUPS: usize = 4;
 /// The first read of a trial without a move comes by so long after the arm is there, in revolutions, that it does not wait.
 const SOON: f64 = 1.0 / 30.0;
 /// Reaches that spread by less need no help from the others, ms.
@@ -51,6 +53,8 @@ pub struct SeekTimes {
     pub points: Vec<SeekPoint>,
     /// The spread of seeks, ms.
     pub spread: f64,
+    /// By how much moves spread more than farther ones, at least, ms: those over one distance that are really over several.
+    pub uneven: f64,
 }
 
 /// The distances a curve is measured at: each of the first few, then some for each doubling, and the longest.
@@ -89,9 +93,10 @@ pub fn learn<D: Device>(
     let near = if geometry.heads > 1 { over(eye, geometry, verb, (0, 1), enough)? } else { None };
     moves.switch = near.map(|found| found.reach);
     let still = reach(eye, verb, enough, |eye| {
-        let TrialPath { from, to, .. } = apart(eye, geometry, cylinders, (0, 1));
+        let near = apart(eye, geometry, cylinders, (0, 1));
+        let TrialPath { from, to, .. } = near.or_else(|| apart(eye, geometry, cylinders, (0, 0)))?;
         let soon = moves.switch.map(|near| (from, near.mean + SOON * eye.clock.period_ms()));
-        TrialPath { via: soon, ..TrialPath::new(to, to) }
+        Some(TrialPath { via: soon, ..TrialPath::new(to, to) })
     })?;
     moves.overhead_within = still.as_ref().map_or(0.0, |found| found.reach.within);
     moves.overhead = still.map(|found| found.reach.mean);
@@ -99,11 +104,20 @@ pub fn learn<D: Device>(
     moves.points = found.iter().map(|(distance, one)| SeekPoint { distance: *distance, reach: one.reach }).collect();
     let found: Vec<ReachTrials> = found.into_iter().map(|(_, one)| one).collect();
     moves.spread = common_spread(&found);
+    moves.uneven = spread_more(&found);
     // What hardly spreads needs no help from the others.
     for (point, found) in moves.points.iter_mut().zip(&found).filter(|_| moves.spread > STEADY) {
         point.reach.mean += found.spread_by(moves.spread).mean - found.reach.mean;
     }
     Ok(moves)
+}
+
+/// By how much moves spread more than some that are farther, at least, ms. An arm does no worse over a short way than over a long one;
+/// but a track that is not where it was found to be is some cylinders off, and these take the longer the fewer there are.
+fn spread_more(found: &[ReachTrials]) -> f64 {
+    let bounds: Vec<(f64, f64)> = found.chunks(found.len().div_ceil(GROUPS).max(1)).filter_map(spread_bounds).collect();
+    let farther = |i: usize| bounds[i + 1..].iter().map(|(_, most)| *most).fold(f64::MAX, f64::min);
+    (0..bounds.len()).map(|i| bounds[i].0 - farther(i)).fold(0.0, f64::max)
 }
 
 /// The reaches over distances, ascending, more of them where they are uneven.
@@ -177,13 +191,13 @@ pub(super) fn reads_ahead<D: Device>(eye: &mut Eye<D>) -> Result<bool, BadInput>
     Ok(found >= 3)
 }
 
-/// Two tracks so many cylinders and heads apart, either way, anywhere.
+/// Two tracks so many cylinders and heads apart, either way, anywhere; nothing where there seem to be none.
 pub(super) fn apart<'g, D: Device>(
     eye: &mut Eye<D>,
     geometry: &'g TrackGeometry,
     cylinders: u64,
     (distance, heads): (u64, u64),
-) -> TrialPath<'g> {
+) -> Option<TrialPath<'g>> {
     let track = |(region, number): (usize, u64)| PatternTrack { region: &geometry.map.regions[region], number };
     for _ in 0..10_000 {
         let low = eye.bench.draw.below(cylinders - distance);
@@ -192,10 +206,10 @@ pub(super) fn apart<'g, D: Device>(
         let (a, b) = (TrackAddress { cylinder: low, head }, TrackAddress { cylinder: low + distance, head: other });
         let (from, to) = if eye.bench.draw.below(2) == 0 { (a, b) } else { (b, a) };
         if let (Some(from), Some(to)) = (geometry.track(from), geometry.track(to)) {
-            return TrialPath::new(track(from), track(to));
+            return Some(TrialPath::new(track(from), track(to)));
         }
     }
-    TrialPath::new(track((0, 0)), track((0, 0)))
+    None
 }
 
 impl SeekTimes {
@@ -248,6 +262,34 @@ impl SeekTimes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::platter::{Platter, with_eye};
+
+    /// What is learned of a platter's moves by a belief of where its tracks lie.
+    fn learned(platter: &mut Platter, geometry: &TrackGeometry) -> SeekTimes {
+        with_eye(platter, |eye| learn(eye, geometry, Verb::Read, Thoroughness::Thorough)).expect("it answers")
+    }
+
+    #[test]
+    fn near_moves_spread_where_tracks_lie_on_other_cylinders_than_is_believed() {
+        for (really, least, most) in [(0, 0.0, 0.001), (20, 0.01, 1.0)] {
+            let mut platter = Platter::of_zones(2, &[(10, 200); 60]);
+            let believed = platter.geometry.clone();
+            platter.geometry.cylinders.iter_mut().skip(1).step_by(2).for_each(|base| *base += really);
+            let moves = learned(&mut platter, &believed);
+            assert!((least..most).contains(&moves.uneven), "{really}: {} of {}", moves.uneven, moves.spread);
+        }
+    }
+
+    #[test]
+    fn distances_over_which_no_two_tracks_lie_are_not_measured() {
+        let mut platter = Platter::of_zones(2, &[(20, 200), (20, 180)]);
+        platter.geometry.cylinders[1] += 960;
+        let geometry = platter.geometry.clone();
+        let moves = learned(&mut platter, &geometry);
+        let apart: Vec<u64> = moves.points.iter().map(|point| point.distance).collect();
+        assert!(apart.iter().all(|distance| *distance < 20 || *distance > 960), "{apart:?}");
+        assert!(apart.contains(&16) && moves.points.iter().all(|point| point.reach.mean > 1.0), "{:?}", moves.points);
+    }
 
     #[test]
     fn distances_leave_no_gap_wider_than_their_share_of_a_doubling() {

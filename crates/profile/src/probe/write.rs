@@ -234,7 +234,7 @@ fn over<D: Device>(
     if ways.len() < WAYS {
         return Ok(None);
     }
-    reach(eye, verb, enough, |eye| ways[eye.bench.draw.below(ways.len() as u64) as usize])
+    reach(eye, verb, enough, |eye| Some(ways[eye.bench.draw.below(ways.len() as u64) as usize]))
 }
 
 /// What a write adds to a move, and whether that is the same for all.

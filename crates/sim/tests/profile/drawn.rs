@@ -354,6 +354,21 @@ fn drives_that_keep_some_of_what_they_read_are_known() {
     }
 }
 
+/// Where some heads' tracks go on as before and others' do not, regions begin inside a band; what they begin with is a later head.
+#[test]
+fn uneven_surfaces_are_known_where_a_zone_of_one_head_ends() {
+    for seed in [2099, 2285, 2299, 2315] {
+        let fate = befall(seed, &draw(seed), Thoroughness::Thorough).unwrap_or_else(|why| panic!("{seed}: {why}"));
+        let slower = fate.ratio.expect("it is not refused") - 1.0;
+        assert!(
+            fate.grade == Grade::Good && slower.abs() < ALIKE,
+            "seed {seed}: {:?}, {:.1} % slower",
+            fate.grade,
+            100.0 * slower
+        );
+    }
+}
+
 #[test]
 #[ignore = "seconds a drive; prints a table"]
 fn many_drawn_drives() {
