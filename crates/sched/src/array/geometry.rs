@@ -267,7 +267,7 @@ impl Geometry {
                 let is_had = |it: Geometry| {
                     (0..it.columns_of(last)).all(|column| it.copies_of(last, column).any(|disk| !lacks(disk)))
                 };
-                is_had(*self) && is_had(self.widest())
+                is_had(*self) && (!self.is_growing() || is_had(self.widest()))
             }
             Level::Parity | Level::DoubleParity => {
                 (0..self.disks).filter(|disk| lacks(DiskId(*disk))).count() <= usize::from(self.parities())

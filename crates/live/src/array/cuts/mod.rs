@@ -252,8 +252,8 @@ impl Scene {
 
     /// The disks that something becomes of, this one first.
     fn list_victims(&self, first: usize) -> Vec<usize> {
-        let last = if self.seed.is_multiple_of(3) { self.disks } else { self.disks_grown() - 1 };
-        let joined = self.befalls_joined.then_some(last.into());
+        let one = if self.seed.is_multiple_of(3) { self.disks } else { self.disks_grown() - 1 };
+        let joined = self.befalls_joined.then_some(one.into());
         let others = (0..).map(|nth| (first + nth) % usize::from(self.disks));
         joined.into_iter().chain(others).take(self.victims).collect()
     }
@@ -307,10 +307,8 @@ impl Scene {
             let unit = Members::new(geometry, units).logging(log);
             let unit = unit.repairing([self.pace(), self.pace()], Some(outside.opener(failing))).noting(known);
             let places = unit.members().len();
-            let orders = self
-                .list_orders(&replaced)
-                .into_iter()
-                .chain(self.grows.then(|| growing::grow_order(made.growth_step())));
+            let grows = self.grows.then(|| growing::grow_order(made.growth_step()));
+            let orders = self.list_orders(&replaced).into_iter().chain(grows);
             let asker = Asker {
                 blocks: std::mem::take(&mut blocks),
                 stamp,
