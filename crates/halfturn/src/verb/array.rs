@@ -91,11 +91,11 @@ pub enum ArrayArgs {
         #[arg(long)]
         force: bool,
     },
-    /// Have a service's array grow by a disk while clients go on: RAID 0, 5 or 6. It has more room when that has ended
+    /// Have a service's array grow by a disk while clients go on, RAID 0/1 by one for each copy. It has more room when that has ended
     Grow {
         /// The file or device; of emulated drives, the file of what it holds
-        #[arg(value_name = "PATH")]
-        path: PathBuf,
+        #[arg(value_name = "PATH", required = true)]
+        paths: Vec<PathBuf>,
         /// The control socket of the service: `control` in `[serve]`
         #[arg(long, value_name = "SOCKET")]
         control: Option<PathBuf>,
@@ -171,15 +171,17 @@ pub fn run(verb: &ArrayArgs) -> Result<(), VerbFailure> {
             ask(control, &json!({ "verb": "array", "add": whole(path)?, "force": force }))?;
             Ok(())
         }
-        ArrayArgs::Grow { path, control: None, .. } => {
+        ArrayArgs::Grow { paths, control: None, .. } => {
             let what = "an array grows only while it is served";
             let mend = "serve it, then name its socket: halfturn array grow PATH --control SOCKET";
-            Err(BadInput::new(path.display().to_string(), At::File, what, mend).into())
+            Err(BadInput::new(paths[0].display().to_string(), At::File, what, mend).into())
         }
-        ArrayArgs::Grow { path, control: Some(control), force } => {
-            let path = whole(path)?;
-            ask(control, &json!({ "verb": "array", "grow": path, "force": force }))?;
-            print(&format!("the array grows by {path}; name it in the service file, as the last of its disks\n"))
+        ArrayArgs::Grow { paths, control: Some(control), force } => {
+            let paths = paths.iter().map(|path| whole(path)).collect::<Result<Vec<_>, _>>()?;
+            ask(control, &json!({ "verb": "array", "grow": paths, "force": force }))?;
+            let them = if paths.len() == 1 { "it" } else { "them" };
+            let paths = paths.join(" and ");
+            print(&format!("the array grows by {paths}; name {them} in the service file, as the last of its disks\n"))
         }
         ArrayArgs::Scrub { control, stop } => {
             ask(control, &json!({ "verb": "array", "scrub": if *stop { "stop" } else { "start" } }))?;

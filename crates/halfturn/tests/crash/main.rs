@@ -51,16 +51,10 @@ policy = "sstf"
 name = "a"
 "#;
 
-/// A RAID 5 that is told to grow.
+/// An array that is told to grow, without its disks.
 const GROWING: &str = r#"
-[[disk]]
-path = "disk.0"
-[[disk]]
-path = "disk.1"
-[[disk]]
-path = "disk.2"
 [array]
-level = "5"
+level = "LEVEL"
 stripe = "4KiB"
 [scheduler]
 policy = "sstf"
@@ -257,24 +251,43 @@ fn what_was_answered_survives_a_kill_where_there_is_a_log() {
     fs::remove_dir_all(&folder).expect("its folder");
 }
 
-/// The service file names the disks that there were: the one by which it grows is found where it was.
 #[test]
 fn what_was_flushed_survives_kills_while_an_array_grows() {
-    let files = ["disk.0", "disk.1", "disk.2", "disk.3"].map(|file| (file, 6 << 20));
-    let folder = make_folder("growing-kills", GROWING, &files);
-    let array = |words: &[&str]| {
+    kill_growing("growing-kills", "5", &["disk.0", "disk.1", "disk.2"], &["disk.3"]);
+}
+
+#[test]
+fn what_was_flushed_survives_kills_while_mirrored_stripes_grow_by_a_pair() {
+    let disks = ["disk.0", "disk.1", "disk.2", "disk.3"];
+    kill_growing("pair-kills", "0/1", &disks, &["disk.4", "disk.5"]);
+}
+
+/// Kills a service whose array grows by half as much again. The service file names the disks that there were: those by which it grows
+/// are found where they were.
+fn kill_growing(name: &str, level: &str, disks: &[&str], joined: &[&str]) {
+    let files: Vec<(&str, u64)> = disks.iter().chain(joined).map(|file| (*file, 6 << 20)).collect();
+    let named: String = disks.iter().map(|disk| format!("[[disk]]\npath = \"{disk}\"\n")).collect();
+    let folder = make_folder(name, &(named + &GROWING.replace("LEVEL", level)), &files);
+    let tell = |words: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_halfturn"));
         let told = command.arg("array").args(words).current_dir(&folder).output().expect("it runs");
         let said = String::from_utf8_lossy(&told.stdout).into_owned() + &String::from_utf8_lossy(&told.stderr);
-        assert!(told.status.success(), "{words:?}: {said}");
+        (told.status.success(), said)
+    };
+    let array = |words: &[&str]| {
+        let (succeeds, said) = tell(words);
+        assert!(succeeds, "{words:?}: {said}");
         said
     };
     array(&["create", "service.toml"]);
     let before = array(&["status", "service.toml", "--format", "json"]);
     let server = Server::start(&folder);
     drop(server.connect());
-    let said = array(&["grow", "disk.3", "--control", "control"]);
-    assert!(said.contains("name it in the service file"), "{said}");
+    // By as many at once as there are copies, and each of them once.
+    let (grows, why) = tell(&["grow", joined[0], joined[0], "--control", "control"]);
+    assert!(!grows && (why.contains("at once, and 2 were named") || why.contains("is in use")), "{why}");
+    let said = array(&[&["grow"], joined, &["--control", "control"]].concat());
+    assert!(said.contains("in the service file, as the last"), "{said}");
     let await_growth = |grows: bool| {
         let patience = Instant::now() + Duration::from_secs(60);
         while array(&["status", "--control", "control", "--format", "json"]).contains("\"grow\": null") == grows {

@@ -1,9 +1,9 @@
 //! Which of the disks of an array belong to it, and may be trusted.
 
 use super::journal::FoundRecords;
-use super::label::{BEFORE, BEHIND, CopyPlace, LABEL_BYTES, LATER, Noted, Superblock};
+use super::label::{BEFORE, BEHIND, CopyPlace, LABEL_BYTES, LATER, LabelGrowth, Noted, Superblock};
 use super::write_log::LogName;
-use super::{regions, told};
+use super::{OpenedMember, regions, told};
 use crate::memory::Slice;
 use crate::unit::LiveDevice;
 use block::{BLOCK_BYTES, Extent};
@@ -177,15 +177,22 @@ impl FoundLayout {
         self.label.sums
     }
 
-    /// Where the disk was by which it grew last.
-    pub(crate) fn path_of_growth(&self) -> Option<&str> {
-        Some(&*self.label.joined).filter(|path| !path.is_empty())
+    /// Where the disks were by which it grew last.
+    pub(crate) fn paths_of_growth(&self) -> &[String] {
+        &self.label.joined
+    }
+
+    /// Whether a disk has no superblock, or one of this array as it would be if all by which it was to grow had been told.
+    pub(crate) fn lacks(&self, member: &mut OpenedMember) -> bool {
+        let label = member.as_mut().map(|unit| read_label(&mut **unit));
+        let is_beyond = |label: &Superblock| label.array == self.label.array && label.index >= self.disks();
+        label.is_ok_and(|label| label.as_ref().is_none_or(is_beyond))
     }
 
     /// Where its blocks lie, of an array of so many disks: a row that was being overwritten is where it was to be.
     pub(crate) fn fit(&self, geometry: &Geometry) -> Geometry {
         match self.label.growth {
-            Some(growth) if growth.former + 1 == geometry.disks() => {
+            Some(growth) if growth.former + geometry.growth_step() == geometry.disks() => {
                 geometry.grown_from(growth.former, growth.grown.rows + u64::from(growth.grown.copied))
             }
             _ => *geometry,
@@ -228,8 +235,17 @@ fn choose(said: &[Said]) -> Option<Superblock> {
     let votes = |label: &Superblock| labels.iter().filter(|other| other.array == label.array).count();
     let most = labels.iter().map(|label| votes(label)).max()?;
     let array = labels.iter().find(|label| votes(label) == most)?.array;
-    let of_it = labels.into_iter().filter(|label| label.array == array);
-    of_it.max_by_key(|label| label.age()).cloned()
+    let of_it: Vec<&Superblock> = labels.into_iter().filter(|label| label.array == array).collect();
+    of_it.iter().filter(|label| has_begun(label, &of_it)).max_by_key(|label| label.age()).map(|label| (*label).clone())
+}
+
+/// Whether an array grows that says so. The disks by which it does are told first: where not all of them were, nobody else was, and it
+/// does not.
+fn has_begun(label: &Superblock, all: &[&Superblock]) -> bool {
+    let Some(LabelGrowth { former, .. }) = label.growth else { return true };
+    let disks = label.disks.len();
+    let knows = |index| all.iter().any(|other| other.index == index && other.disks.len() == disks);
+    (0..former).any(knows) || (former..disks as u16).all(knows)
 }
 
 /// Judges what the disks of an array say, which is to have this layout.
@@ -244,7 +260,8 @@ pub(super) fn judge(said: &[Said], wanted: &Geometry) -> ArrayStatus {
         let Some(newest) = &newest else { return MemberState::Unlabelled };
         // One that was not told yet that the array grows.
         let behind = newest.growth.is_some_and(|growth| usize::from(growth.former) == label.disks.len());
-        let disks = label.disks.len() + usize::from(behind && label.events < newest.events);
+        let knows = if behind && label.events < newest.events { newest } else { label };
+        let disks = knows.disks.len();
         let layout = (label.level, label.unit, label.rows, disks);
         if label.array != newest.array {
             MemberState::Foreign(label.name())
@@ -312,12 +329,13 @@ impl ArrayStatus {
             return Err((what, mend.into()));
         }
         let copy = self.label.as_ref().and_then(|label| label.growth).filter(|growth| growth.grown.copied);
-        let last = self.disks.last().is_some_and(MemberState::counts);
-        if let Some(growth) = copy.filter(|_| !last) {
-            let (disk, row) = (wanted.disks() - 1, growth.grown.rows);
-            let what = format!(
-                "row {row} was being moved when the power went, and disk {disk}, which has its copy, is lacking"
-            );
+        if let Some(growth) = copy.filter(|_| self.copy_disk(wanted).is_none()) {
+            let row = growth.grown.rows;
+            let what = match wanted.growth_step() {
+                1 => format!("disk {}, which has its copy, is lacking", wanted.disks() - 1),
+                _ => "the disks by which the array grows, which have its copies, are lacking".into(),
+            };
+            let what = format!("row {row} was being moved when the power went, and {what}");
             return Err((what, "bring that disk back: a part of the array is on it alone".into()));
         }
         let lacks = |disk: block::DiskId| self.disks[usize::from(disk.0)] != MemberState::Sound;
@@ -328,6 +346,11 @@ impl ArrayStatus {
         let what =
             format!("{lacking} of {} disks are lacking, and without them some blocks are lost", self.disks.len());
         Err((what, "bring back what was given up last".into()))
+    }
+
+    /// A disk with a copy of the row that was being overwritten.
+    pub(super) fn copy_disk(&self, wanted: &Geometry) -> Option<block::DiskId> {
+        wanted.list_joined().find(|disk| self.disks.get(usize::from(disk.0)) == Some(&MemberState::Sound))
     }
 
     /// Whether a disk is lacking that the others still count: it went in the cut itself, and no record was kept for it.
@@ -345,7 +368,7 @@ impl ArrayStatus {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sched::array::Level;
+    use sched::array::{Grown, Level};
 
     fn wanted() -> Geometry {
         Geometry::new(Level::Parity, 3, 8, 80).expect("a geometry")
@@ -494,6 +517,34 @@ mod tests {
         assert!(what.starts_with("2 of 3 disks are lacking"), "{what}");
         let none = judge_changed(|all| all.iter_mut().for_each(|said| *said = Ok(None)));
         assert!(none.admit(&wanted(), Lacking::Allowed).is_err() && none.name.is_none());
+    }
+
+    #[test]
+    fn an_array_grows_by_several_disks_where_all_of_these_were_told_or_any_other() {
+        let former = |index| Superblock {
+            level: Level::Mirrored { copies: 2 },
+            disks: vec![Noted::Sound; 4],
+            names: vec![0; 4],
+            ..Superblock::example(index)
+        };
+        let grown = |index| Superblock {
+            disks: vec![Noted::Sound; 6],
+            names: vec![0, 0, 0, 0, 7, 8],
+            own_name: u64::from(if index < 4 { 0 } else { 3 + index }),
+            events: 6,
+            growth: Some(LabelGrowth { former: 4, grown: Grown { rows: 0, copied: false } }),
+            ..former(index)
+        };
+        let disks = |told: &[u16]| {
+            let said = |index| {
+                Ok(Some(index)
+                    .filter(|index| told.contains(index) || *index < 4)
+                    .map(|index| if told.contains(&index) { grown(index) } else { former(index) }))
+            };
+            FoundLayout::of(&(0..6).map(said).collect::<Vec<Said>>()).expect("an array").disks()
+        };
+        assert_eq!([disks(&[]), disks(&[4]), disks(&[5])], [4; 3], "one of a pair alone");
+        assert_eq!([disks(&[4, 5]), disks(&[0, 4, 5]), disks(&[0, 4]), disks(&[3])], [6; 4]);
     }
 
     #[test]

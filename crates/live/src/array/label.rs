@@ -27,6 +27,8 @@ pub(super) const LATER: [u64; 2] = [BEHIND, 2 * BEHIND];
 const MAGIC: &[u8; 8] = b"HTARRAY1";
 /// Of an array that is growing: a version that does not know of that finds none.
 const GROWING: &[u8; 8] = b"HTGROWS1";
+/// Of one that is growing by several disks at once.
+const GROWING_BY_SETS: &[u8; 8] = b"HTGROWS2";
 const HEAD: usize = 80;
 /// Where the marked regions stand, where the names of the disks, and where the blank regions.
 const MARKS: usize = HEAD + MOST_DISKS as usize;
@@ -39,10 +41,10 @@ const SERVICE: usize = JOURNAL + 9;
 /// Where the name of the log is, without which the array is not to be had; zeros where there is none.
 const LOG: usize = SERVICE + 16;
 /// Where the disks that there were before it grew are, whether the next row is had from its copy, and the rows that have moved; and behind
-/// them, by its length, the path of the disk by which it grew last.
+/// them, by their length, the paths of the disks by which it grew last, with a zero between them.
 const GROWTH: usize = LOG + 16;
 const PATH: usize = GROWTH + 13;
-/// The longest path of a disk by which an array grows, in bytes.
+/// The longest path of a disk by which an array grows, in bytes; of several, together.
 pub(crate) const MOST_PATH: usize = 1024;
 const _: () = assert!(PATH + MOST_PATH <= LABEL_BYTES);
 
@@ -109,15 +111,19 @@ pub(super) struct Superblock {
     pub(super) log: Option<LogName>,
     /// Whether it is growing, and how far it has come.
     pub(super) growth: Option<LabelGrowth>,
-    /// Where the last of its disks was found when the array was told to grow by it; empty where it was made of it.
-    pub(super) joined: String,
+    /// Where the last of its disks were found when the array was told to grow by them; nothing where it was made of them.
+    pub(super) joined: Vec<String>,
 }
 
 impl Superblock {
     /// As it is written.
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(LABEL_BYTES);
-        bytes.extend_from_slice(if self.growth.is_some() { GROWING } else { MAGIC });
+        bytes.extend_from_slice(match (self.growth, self.level) {
+            (None, _) => MAGIC,
+            (Some(_), Level::Mirrored { .. }) => GROWING_BY_SETS,
+            (Some(_), _) => GROWING,
+        });
         bytes.extend_from_slice(&[0; 4]);
         let (level, copies) = match self.level {
             Level::Striped => (0_u16, 1_u16),
@@ -148,8 +154,10 @@ impl Superblock {
         bytes.extend_from_slice(&former.to_le_bytes());
         bytes.push(grown.copied.into());
         bytes.extend_from_slice(&grown.rows.to_le_bytes());
-        bytes.extend_from_slice(&(self.joined.len().min(MOST_PATH) as u16).to_le_bytes());
-        bytes.extend(self.joined.bytes().take(MOST_PATH));
+        // No path has a zero in it.
+        let joined = self.joined.join("\0");
+        bytes.extend_from_slice(&(joined.len().min(MOST_PATH) as u16).to_le_bytes());
+        bytes.extend(joined.bytes().take(MOST_PATH));
         bytes.resize(LABEL_BYTES, 0);
         let sum = crc32c(&bytes);
         bytes[8..12].copy_from_slice(&sum.to_le_bytes());
@@ -161,7 +169,7 @@ impl Superblock {
         let mut bytes = bytes.get(..LABEL_BYTES)?.to_vec();
         let sum = u32::from_le_bytes(bytes[8..12].try_into().ok()?);
         bytes[8..12].fill(0);
-        let grows = &bytes[..8] == GROWING;
+        let grows = [GROWING, GROWING_BY_SETS].contains(&bytes[..8].try_into().ok().as_ref()?);
         if !grows && &bytes[..8] != MAGIC || crc32c(&bytes) != sum {
             return None;
         }
@@ -202,7 +210,7 @@ impl Superblock {
             former_service: large(SERVICE + 8)?,
             log: bytes[LOG..LOG + 16].try_into().ok().filter(|log| *log != [0; 16]),
             growth: grows.then_some(LabelGrowth { former: small(GROWTH), grown }),
-            joined: String::from_utf8(path.to_vec()).ok()?,
+            joined: std::str::from_utf8(path).ok()?.split_terminator('\0').map(str::to_owned).collect(),
         })
     }
 
@@ -254,7 +262,7 @@ impl Superblock {
             former_service: 6,
             log: None,
             growth: None,
-            joined: String::new(),
+            joined: Vec::new(),
         }
     }
 }
@@ -289,7 +297,7 @@ mod tests {
             former_service: 1 << 63,
             log: Some([9; 16]),
             growth: Some(LabelGrowth { former: 2, grown: Grown { rows: 1 << 41, copied: true } }),
-            joined: "/a/disk".into(),
+            joined: vec!["/a/disk".into(), "/another".into()],
         }
     }
 
@@ -298,7 +306,7 @@ mod tests {
         // What stands behind the names was zeros there.
         let before = Superblock { blank: RegionBits::default(), journal: 0, sums: false, service: 0, ..label() };
         let mut bytes =
-            Superblock { former_service: 0, log: None, growth: None, joined: String::new(), ..before }.to_bytes();
+            Superblock { former_service: 0, log: None, growth: None, joined: Vec::new(), ..before }.to_bytes();
         assert!(bytes[NAMES + 8 * 3..].iter().all(|byte| *byte == 0));
         assert!(bytes.len() == LABEL_BYTES && PATH + MOST_PATH <= LABEL_BYTES);
         let read = Superblock::from_bytes(&bytes).expect("a label");
@@ -309,7 +317,10 @@ mod tests {
 
     #[test]
     fn a_version_that_does_not_know_of_growing_finds_no_array_that_does() {
-        assert_ne!(label().to_bytes()[..8], *MAGIC);
+        assert_eq!(label().to_bytes()[..8], *GROWING);
+        // One that knows of growing by a disk alone.
+        let mirrored = Superblock { level: Level::Mirrored { copies: 2 }, ..label() };
+        assert_eq!(mirrored.to_bytes()[..8], *GROWING_BY_SETS);
         let grown = Superblock { growth: None, ..label() };
         assert_eq!(grown.to_bytes()[..8], *MAGIC);
         assert_eq!(Superblock::from_bytes(&grown.to_bytes()), Some(grown));

@@ -82,9 +82,9 @@ pub(crate) fn find_layout(members: &mut [OpenedMember]) -> Option<FoundLayout> {
     FoundLayout::of(&said.collect::<Vec<Said>>())
 }
 
-/// Whether a disk has no superblock.
-pub(crate) fn is_of_none(member: &mut OpenedMember) -> bool {
-    member.as_mut().is_ok_and(|unit| read_label(&mut **unit).is_none())
+/// What to do about the disks by which an array grows, or has grown: so many.
+pub(crate) fn name_as_last(disks: u16) -> String {
+    format!("name {} in the service file, as the last of its disks", if disks == 1 { "it" } else { "them" })
 }
 
 /// Makes copies and parities agree in the regions that may have been written; how many units did not.
@@ -103,7 +103,8 @@ pub(crate) fn resync(units: &mut [Box<dyn LiveDevice>], geometry: Geometry, stat
     let mut resync = Resync { geometry, units, held };
     let mut mended = 0;
     if let Some(growth) = label.growth.filter(|growth| growth.grown.copied) {
-        resync.write_copied(growth.grown.rows)?;
+        let from = status.copy_disk(&geometry).ok_or_else(|| io::Error::other("no disk has the copy of a row"))?;
+        resync.write_copied(growth.grown.rows, from)?;
         resync.sync()?;
     }
     for record in &status.journal.records {
@@ -210,7 +211,7 @@ pub(crate) fn create(members: &mut [Box<dyn LiveDevice>], geometry: Geometry) ->
         former_service: 0,
         log: None,
         growth: None,
-        joined: String::new(),
+        joined: Vec::new(),
     };
     let key = label(0, &RegionBits::default()).sum_key(0);
     members.iter_mut().for_each(|unit| unit.set_sum_key(key));

@@ -186,31 +186,32 @@ impl ArrayNotes {
         written
     }
 
-    /// The array grows by this disk, which is told so before any other; of what was never written, this is zeros on it.
+    /// The array grows by disks of these names and paths, which are told so before any other; of what was never written, this is zeros
+    /// on them.
     ///
     /// # Errors
-    /// When it cannot be written; then the array is as it was.
+    /// When one cannot be written; then the array is as it was.
     pub(crate) fn join(
         &mut self,
-        name: u64,
-        path: &str,
+        joining: &[(u64, &str)],
         zeros: &RegionBits,
-        unit: &mut dyn LiveDevice,
+        units: &mut [&mut dyn LiveDevice],
     ) -> io::Result<()> {
         let (was, former) = (self.label.clone(), self.label.disks.len() as u16);
         let label = &mut self.label;
-        label.disks.push(Noted::Sound);
-        label.names.push(name);
+        label.disks.extend(joining.iter().map(|_| Noted::Sound));
+        label.names.extend(joining.iter().map(|(name, _)| name));
         label.growth = Some(LabelGrowth { former, grown: Grown { rows: 0, copied: false } });
-        label.joined = path.into();
+        label.joined = joining.iter().map(|(_, path)| (*path).to_owned()).collect();
         label.blank.meet(zeros);
         label.events += 1;
-        let written = write_copies(unit, Some(&self.label_of(DiskId(former))));
+        let mut disks = (former..).map(DiskId).zip(units);
+        let written = disks.try_for_each(|(disk, unit)| write_copies(&mut **unit, Some(&self.label_of(disk))));
         if written.is_err() {
             self.label = was;
             return written;
         }
-        self.filled.push(u64::MAX);
+        self.filled.resize(self.label.disks.len(), u64::MAX);
         self.next.resize(self.label.disks.len(), CopyPlace::BeforeData);
         self.discarded = RegionBits::default();
         self.run = (0, 0);

@@ -34,8 +34,8 @@ pub enum ArrayOrder {
     Replace(DiskId, PathBuf, Former),
     /// To take another disk as a spare, which takes the place of the next that is given up.
     Add(PathBuf, Former),
-    /// To grow by another disk.
-    Grow(PathBuf, Former),
+    /// To grow by another disk, or with copies by one for each.
+    Grow(Vec<PathBuf>, Former),
     /// To be scrubbed, or no more.
     Scrub(ScrubOrder),
     /// To repair at another pace.
@@ -64,7 +64,8 @@ impl ArrayOrder {
             return Ok(ArrayOrder::Add(path(&told["add"])?, former));
         }
         if !told["grow"].is_null() {
-            return Ok(ArrayOrder::Grow(path(&told["grow"])?, former));
+            let paths = told["grow"].as_array().map_or(std::slice::from_ref(&told["grow"]), |all| all.as_slice());
+            return Ok(ArrayOrder::Grow(paths.iter().map(path).collect::<Result<_, _>>()?, former));
         }
         match told["scrub"].as_str() {
             Some("start") => return Ok(ArrayOrder::Scrub(ScrubOrder::Start)),
@@ -100,7 +101,9 @@ mod tests {
         assert_eq!(parse(json!({ "replace": 1, "path": "/a" })), replace(Former::Kept));
         assert_eq!(parse(json!({ "replace": 1, "path": "/a", "force": true })), replace(Former::Overwritten));
         assert_eq!(parse(json!({ "add": "/b" })), Ok(ArrayOrder::Add("/b".into(), Former::Kept)));
-        assert_eq!(parse(json!({ "grow": "/c" })), Ok(ArrayOrder::Grow("/c".into(), Former::Kept)));
+        assert_eq!(parse(json!({ "grow": "/c" })), Ok(ArrayOrder::Grow(vec!["/c".into()], Former::Kept)));
+        let pair = vec!["/c".into(), "/d".into()];
+        assert_eq!(parse(json!({ "grow": ["/c", "/d"] })), Ok(ArrayOrder::Grow(pair, Former::Kept)));
         assert_eq!(parse(json!({ "scrub": "stop" })), Ok(ArrayOrder::Scrub(ScrubOrder::Stop)));
         let pace = PaceChange { floor: Some(0.5), rate: None };
         assert_eq!(parse(json!({ "floor": 0.5 })), Ok(ArrayOrder::Pace(pace)));
@@ -109,6 +112,7 @@ mod tests {
             json!({ "fail": 1 << 20 }),
             json!({ "replace": 1 }),
             json!({ "add": 5 }),
+            json!({ "grow": ["/c", 5] }),
             json!({ "scrub": "now" }),
             json!({ "floor": 1.5 }),
             json!({ "rate": -3 }),

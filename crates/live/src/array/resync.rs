@@ -70,11 +70,11 @@ impl Resync<'_> {
         Ok(true)
     }
 
-    /// Writes the row of an array that grows which was being overwritten, as its copy has it. Nobody was told of anything in it since.
-    pub(super) fn write_copied(&mut self, row: u64) -> io::Result<()> {
+    /// Writes the row of an array that grows which was being overwritten, as its copy on this disk has it. Nobody was told of anything in
+    /// it since.
+    pub(super) fn write_copied(&mut self, row: u64, from: DiskId) -> io::Result<()> {
         let geometry = self.geometry;
-        let (from, place) = geometry.copy_place();
-        let (copy, bytes) = (self.read(from, place)?, self.unit_bytes());
+        let (copy, bytes) = (self.read(from, geometry.copy_place())?, self.unit_bytes());
         let at = geometry.on_disk(row, 0, geometry.unit());
         let columns = geometry.columns();
         let start = |column| copy.from + usize::from(column) * bytes;
@@ -84,7 +84,7 @@ impl Resync<'_> {
         };
         for column in 0..columns {
             let data = Slice { buffer: Rc::clone(&copy.buffer), from: start(column), bytes };
-            put(geometry.disk(row, column, 0), &data)?;
+            geometry.copies_of(row, column).try_for_each(|disk| put(disk, &data))?;
         }
         for parity in 0..geometry.parities() {
             let sum = Slice::new(bytes);

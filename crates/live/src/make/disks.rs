@@ -125,21 +125,24 @@ impl Opened {
     /// which it grew may not be in the file yet, or one by which it is to grow be there already. Then also what to set there.
     fn fit(mut self, experiment: &Experiment, array: &ArrayChoice, seed: u64) -> (Opened, Option<String>) {
         let Some(found) = array::find_layout(&mut self.members) else { return (self, None) };
-        let (named, last) = (array.disks, self.members.last());
+        let (named, step) = (array.disks, self.geometry.growth_step());
         let mut advice = None;
-        if let Some(path) = found.path_of_growth().filter(|_| found.disks() == named + 1) {
-            let opened = opener(experiment, array, seed)(DiskId(named), Path::new(path));
-            self.members.push(opened);
-            advice =
-                Some(format!("the array has grown by {path}: name it in the service file, as the last of its disks"));
-        } else if found.disks() + 1 == named && last.is_some_and(|last| last.is_ok()) {
-            let blank = self.members.last_mut().is_some_and(array::is_of_none);
-            if blank {
-                self.members.pop();
-                advice = Some(format!(
-                    "disk {} is not of the array yet: take it out of the service file, serve it, and tell it to grow",
-                    found.disks()
-                ));
+        let paths = found.paths_of_growth();
+        if found.disks() == named + step && paths.len() == usize::from(step) {
+            let open = opener(experiment, array, seed);
+            self.members.extend((named..).map(DiskId).zip(paths).map(|(disk, path)| open(disk, Path::new(path))));
+            let paths = paths.join(" and ");
+            advice = Some(format!("the array has grown by {paths}: {}", array::name_as_last(step)));
+        } else if found.disks() + step == named {
+            let joined = &mut self.members[usize::from(found.disks())..];
+            if joined.iter_mut().all(|member| found.lacks(member)) {
+                self.members.truncate(found.disks().into());
+                let numbers = (found.disks()..named).map(|disk| disk.to_string()).collect::<Vec<_>>().join(" and ");
+                let what = match step {
+                    1 => format!("disk {numbers} is not of the array yet: take it"),
+                    _ => format!("disks {numbers} are not of the array yet: take them"),
+                };
+                advice = Some(format!("{what} out of the service file, serve it, and tell it to grow"));
             }
         }
         let rows = found.rows().min(self.geometry.rows());
@@ -264,8 +267,8 @@ pub fn devices(experiment: &Experiment, how: Use, seed: u64) -> Result<Made, Bad
         }
     };
     if status.is_some() && log.is_none() && geometry.disks() == array.disks && geometry.grow().is_ok() {
-        // The place of a disk by which it may grow.
-        units.push(Box::new(Absent::new(able)));
+        // The places of disks by which it may grow.
+        units.extend((0..geometry.growth_step()).map(|_| -> Box<dyn LiveDevice> { Box::new(Absent::new(able)) }));
     }
     let members = Members::new(geometry, units).logging(log);
     let unit = members.repairing(paces(experiment), Some(opener(experiment, array, seed))).noting(known);

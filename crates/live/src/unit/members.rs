@@ -106,16 +106,16 @@ pub struct Members {
     notes_known: Vec<u32>,
     /// The log of its write buffer.
     log: Option<WriteLog>,
-    /// A disk by which it is to grow, as soon as nothing is repaired; whether its disks are to be told how far it has grown; and whether
+    /// Disks by which it is to grow, as soon as nothing is repaired; whether its disks are to be told how far it has grown; and whether
     /// they have been, of which the core is to hear.
-    joining: Option<Successor>,
+    joining: Vec<Successor>,
     telling: bool,
     told: bool,
 }
 
 impl Members {
     /// The disks of an array, in its order: as many as the geometry has, none smaller than it needs; and where it may grow, behind them what
-    /// stands for the disk by which it may.
+    /// stands for the disks by which it may.
     #[must_use]
     pub fn new(geometry: Geometry, units: Vec<Box<dyn LiveDevice>>) -> Members {
         debug_assert!(usize::from(geometry.disks()) <= units.len());
@@ -155,7 +155,7 @@ impl Members {
             unmarked: Vec::new(),
             notes_known: (next..next + places).collect(),
             log: None,
-            joining: None,
+            joining: Vec::new(),
             telling: false,
             told: false,
         }
@@ -422,7 +422,7 @@ impl LiveDevice for Members {
                 }
                 Ok(())
             }
-            ArrayOrder::Grow(path, former) => self.grow(path, *former),
+            ArrayOrder::Grow(paths, former) => self.grow(paths, *former),
             ArrayOrder::Scrub(ScrubOrder::Start) => match self.lacking().first() {
                 Some(disk) => Err(format!("disk {} is lacking; replace it first", disk.0)),
                 None => self.upkeep.begin_scrub(&self.blank_rows()),

@@ -117,7 +117,7 @@ pub struct ArrayChoice {
     pub degraded: bool,
     /// Whether its disks know checksums of their blocks.
     pub checksums: bool,
-    /// Whether it grows by a disk in a simulation, which has one more from the start.
+    /// Whether it grows in a simulation, which has the disks that join from the start.
     pub grows: bool,
     /// What makes its buffer last, where it is served.
     pub log: Option<PathBuf>,
@@ -143,10 +143,10 @@ impl ArrayChoice {
         self.members.get(disk).unwrap_or(drive)
     }
 
-    /// Its disks, and the one by which it grows.
+    /// Its disks, and those by which it grows.
     #[must_use]
     pub fn places(&self) -> u16 {
-        self.disks + u16::from(self.grows)
+        self.disks + if self.grows { self.level.copies() } else { 0 }
     }
 }
 

@@ -1,4 +1,4 @@
-//! An array that grows by a disk: its rows move, one request after the other, until all of them lie on the new disk, too.
+//! An array that grows by a disk, or with copies by one for each: its rows move, one request after the other, until all of them lie on the new disk, too.
 //!
 //! **A move is a load,** as a rebuild is: `Op::Move` reads some of the next rows and writes them to where they lie from then on.
 
@@ -20,7 +20,7 @@ config::keys! {
     RATE: f64 = rate("rate").else_told("no cap");
 }
 
-/// The rows of an array move to a layout of one disk more.
+/// The rows of an array move to a layout of more disks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GrowPlan {
     /// Blocks of a request at most; at least 1.
@@ -36,7 +36,7 @@ pub struct GrowPlan {
 impl Recipe for GrowPlan {
     const MANUALS: &'static [Manual] = &[Manual {
         name: "grow",
-        text: "An `[array]` of RAID 0, 5 or 6 grows by a disk like its others: row by row, what it holds moves to where it lies with one disk more. A service's array grows so by `halfturn array grow`.",
+        text: "An `[array]` grows by a disk like its others, or with mirroring by one for each copy: row by row, what it holds moves to where it lies then. A service's array grows so by `halfturn array grow`.",
         keys: &[SIZE.about, START.about, RATE.about],
         only: &[],
         example: "kind = \"grow\"\nsize = \"4MiB\"",
@@ -118,7 +118,7 @@ impl Growth {
         self.geometry.growth().map_or(self.geometry.rows(), |(_, rows)| rows)
     }
 
-    /// Blocks of a row, with one disk more.
+    /// Blocks of a row, as it lies then.
     fn row(&self) -> u64 {
         u64::from(self.geometry.columns()) * u64::from(self.geometry.unit())
     }
@@ -146,7 +146,7 @@ impl Workload for Growth {
 
     fn note_failed(&mut self, _: Extent) {
         let rows = self.moved() - self.moving;
-        self.geometry = self.geometry.grown_from(self.geometry.disks() - 1, rows);
+        self.geometry = self.geometry.grown_from(self.geometry.disks() - self.geometry.growth_step(), rows);
         (self.due, self.is_stuck) = (None, true);
     }
 
@@ -179,7 +179,14 @@ mod tests {
     /// Rows are asked for one request after the other, none left out, and none before what lay there has moved.
     #[test]
     fn every_row_is_moved_once_and_none_before_its_place_is_free() {
-        for (level, disks) in [(Level::Striped, 1), (Level::Striped, 4), (Level::Parity, 3), (Level::DoubleParity, 7)] {
+        for (level, disks) in [
+            (Level::Striped, 1),
+            (Level::Striped, 4),
+            (Level::Parity, 3),
+            (Level::DoubleParity, 7),
+            (Level::Mirrored { copies: 2 }, 4),
+            (Level::Mirrored { copies: 3 }, 3),
+        ] {
             for size in [1, 256, 4096] {
                 let former = Some((level, disks, 128));
                 let plan = GrowPlan { blocks: size, start: Span(SECOND), rate: None, former };
@@ -203,7 +210,7 @@ mod tests {
                 assert!(!geometry.is_growing());
                 assert_eq!(next, geometry.blocks());
                 let told = growth.notes().remove(0);
-                assert!(told.starts_with(&format!("it lies on {} disks after ", disks + 1)), "{told}");
+                assert!(told.starts_with(&format!("it lies on {} disks after ", disks + before.copies())), "{told}");
             }
         }
     }

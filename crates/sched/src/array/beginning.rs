@@ -57,7 +57,7 @@ impl<P: Predictor> Array<P> {
         if self.overlap.hold(id, &job, &mut self.tasks) {
             return self.say_wait(id, Wait::Overlap, out);
         }
-        let changes = self.geometry.has_parity() && !matches!(job.op, Op::Read | Op::Move);
+        let changes = self.orders_rows && !matches!(job.op, Op::Read | Op::Move);
         if !job.spot.by_rows && (changes || self.misses(&job)) {
             self.by_rows(id);
         }

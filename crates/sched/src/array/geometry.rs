@@ -45,6 +45,12 @@ impl Level {
         }
     }
 
+    /// Copies of a block; 1 with parity.
+    #[must_use]
+    pub const fn copies(self) -> u16 {
+        if let Level::Mirrored { copies } = self { copies } else { 1 }
+    }
+
     /// Parities of a row.
     #[must_use]
     pub const fn parities(self) -> u16 {
@@ -176,7 +182,7 @@ impl Geometry {
     /// Copies of a block; 1 with parity.
     #[must_use]
     pub fn copies(&self) -> u16 {
-        if let Level::Mirrored { copies } = self.level { copies } else { 1 }
+        self.level.copies()
     }
 
     /// Parities of a row.
@@ -262,7 +268,12 @@ impl Geometry {
     pub fn is_whole_without(&self, lacks: impl Fn(DiskId) -> bool) -> bool {
         match self.level {
             Level::Striped | Level::Mirrored { .. } => {
-                (0..self.columns()).all(|column| self.copies_of(0, column).any(|disk| !lacks(disk)))
+                // Where it grows, rows lie in two ways: the last one as it was, and all of them as they will be.
+                let last = self.rows - 1;
+                let is_had = |it: Geometry| {
+                    (0..it.columns_of(last)).all(|column| it.copies_of(last, column).any(|disk| !lacks(disk)))
+                };
+                is_had(*self) && (!self.is_growing() || is_had(self.widest()))
             }
             Level::Parity | Level::DoubleParity => {
                 (0..self.disks).filter(|disk| lacks(DiskId(*disk))).count() <= usize::from(self.parities())
@@ -346,7 +357,12 @@ impl Geometry {
     /// a disk, since who writes one column changes what another is read by when it is missing; else its blocks.
     #[must_use]
     pub fn guarded_extent(&self, at: Extent) -> Extent {
-        if !self.has_parity() || at.blocks == 0 {
+        if self.has_parity() { self.extent_of_rows(at) } else { at }
+    }
+
+    /// The rows of the units that an extent touches, as blocks of a disk.
+    pub(in crate::array) fn extent_of_rows(&self, at: Extent) -> Extent {
+        if at.blocks == 0 {
             return at;
         }
         let first = self.pieces(at).next().map_or(0, |piece| piece.row);
@@ -400,6 +416,10 @@ mod tests {
         assert!(whole(Level::Striped, 3, &[]) && !whole(Level::Striped, 3, &[2]));
         assert!(whole(mirrored, 6, &[0, 4, 2]), "one of each pair");
         assert!(!whole(mirrored, 6, &[1, 4]), "both of a pair");
+        let grows = Geometry::new(mirrored, 4, 8, 64).and_then(Geometry::grow).expect("it grows by a pair");
+        let whole_without = |lacking: [u16; 2]| grows.is_whole_without(|disk| lacking.contains(&disk.0));
+        assert!(whole_without([0, 1]) && whole_without([0, 5]), "one of each pair, as it was and as it will be");
+        assert!(!whole_without([0, 2]) && !whole_without([0, 3]), "both of a pair that there was, or will be");
         assert!(whole(Level::Parity, 5, &[4]) && !whole(Level::Parity, 5, &[0, 4]));
         assert!(whole(Level::DoubleParity, 5, &[0, 4]) && !whole(Level::DoubleParity, 5, &[0, 1, 4]));
     }

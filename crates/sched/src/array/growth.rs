@@ -1,8 +1,9 @@
-//! An array that grows by a disk while it is served: where its blocks lie meanwhile, and how they come to lie there.
+//! An array that grows by a disk, or with copies by one for each, while it is served: where its blocks lie meanwhile, and how they come
+//! to lie there.
 //!
 //! **Rows move from the first on.** Row r of the wider layout holds what lay in row r of the former one and in some after it. So what is
 //! overwritten has moved already, or is what is being moved: the *first rows*, as many as there were columns, overwrite what they are made
-//! of. Of those one is moved at a time, and a copy of what it holds is put down on the new disk first, where its last rows will be.
+//! of. Of those one is moved at a time, and a copy of what it holds is put down on each new disk first, where its last rows will be.
 //!
 //! **A move is a read, a write and a flush of the same blocks in one task,** which others that meet it wait for. It ends when the disks
 //! know how far the array has grown ([`crate::Health::Told`] answers [`Action::Grown`]): what is written to rows that have moved is
@@ -61,11 +62,14 @@ pub(super) struct Mover {
 }
 
 impl<P: Predictor> Array<P> {
-    /// A further disk is there, by which the array grows.
+    /// A further disk is there, by which the array grows, or one for each copy.
     pub(super) fn join(&mut self) {
         if let Ok(geometry) = self.geometry.grow().map_err(|(what, _)| debug_assert!(false, "{what}")) {
+            (self.geometry.disks()..geometry.disks()).for_each(|_| self.standings.join());
             self.geometry = geometry;
-            self.standings.join();
+            if geometry.copies() > 1 {
+                self.order_rows();
+            }
         }
     }
 
@@ -139,11 +143,13 @@ impl<P: Predictor> Array<P> {
     /// Puts down what a first row will hold.
     fn copy_row(&mut self, mover: &Mover) {
         self.set_stage(MoveStage::Copying);
-        let (disk, at) = self.geometry.copy_place();
+        let at = self.geometry.copy_place();
         let Some(job) = self.tasks.get_mut(mover.task) else { return };
         job.spot.left = 1;
         let base = job.spot.base;
-        self.post(mover.task, Owner::Task, disk, Op::Write { fua: true }, at, base, 0);
+        for disk in self.geometry.list_joined() {
+            self.post(mover.task, Owner::Task, disk, Op::Write { fua: true }, at, base, 0);
+        }
         self.tasks.get_mut(mover.task).into_iter().for_each(|job| job.spot.left -= 1);
     }
 

@@ -131,8 +131,10 @@ pub struct Array<P: Predictor> {
     now: Time,
     tasks: Jobs<Task>,
     overlap: Overlap,
-    /// With parity: tasks that write, repair, or read what is missing, by the rows they touch, as blocks of a disk.
+    /// Where order goes by rows: tasks that write, repair, or read what is missing, by the rows they touch, as blocks of a disk.
     rows: Overlap,
+    /// Whether it does: with parity, and with copies that have grown.
+    orders_rows: bool,
     sequence: u64,
     children: Slab<ChildRequest>,
     /// How many there have been.
@@ -185,6 +187,7 @@ impl<P: Predictor> Array<P> {
             tasks: Jobs::new(),
             overlap: Overlap::new(),
             rows: Overlap::watching(),
+            orders_rows: geometry.has_parity() || geometry.is_growing() && geometry.copies() > 1,
             sequence: 0,
             children: Slab::default(),
             born: 0,

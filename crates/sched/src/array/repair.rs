@@ -16,7 +16,9 @@ const MOST_COMPARED: u16 = 64;
 impl<P: Predictor> Array<P> {
     /// Repairs a piece. With parity the first column stands for all.
     pub(super) fn repair(&mut self, id: JobId, piece: &Piece, out: &mut Vec<Action>) {
-        if !self.redundant() {
+        // A row that has not moved has fewer columns.
+        let is_beyond = !self.geometry.has_parity() && piece.column >= self.geometry.columns_of(piece.row);
+        if !self.redundant() || is_beyond {
             return;
         }
         if !self.geometry.has_parity() || piece.column == 0 {

@@ -1,4 +1,6 @@
-//! The order of tasks of the same rows, with parity: who writes a column changes what another is read by when it is missing.
+//! The order of tasks of the same rows. With parity, who writes a column changes what another is read by when it is missing. With copies
+//! order goes by blocks, but for an array that has grown while it is served: what repairs names blocks as they lie when it has grown, and
+//! who writes them as they lie now.
 
 use super::{Array, Piece, Task};
 use crate::predict::Predictor;
@@ -6,10 +8,9 @@ use crate::{Job, JobId};
 use block::Op;
 
 impl<P: Predictor> Array<P> {
-    /// With parity, from now on a task keeps its order with others of its rows: who writes a column changes what another is
-    /// read by when it is missing.
+    /// Where order goes by rows, from now on a task keeps it with others of its rows.
     pub(super) fn by_rows(&mut self, id: JobId) {
-        if !self.geometry.has_parity() {
+        if !self.orders_rows {
             return;
         }
         let Some(job) = self.tasks.get_mut(id).filter(|job| !job.spot.by_rows) else { return };
@@ -25,7 +26,14 @@ impl<P: Predictor> Array<P> {
     pub(super) fn of_rows(&self, job: &Job<Task>) -> impl Iterator<Item = Job<Task>> + use<P> {
         let geometry = if job.op == Op::Repair { self.geometry.widest() } else { self.geometry };
         let job = *job;
-        geometry.sides(job.at).map(move |at| Job { at: geometry.guarded_extent(at), ..job })
+        geometry.sides(job.at).map(move |at| Job { at: geometry.extent_of_rows(at), ..job })
+    }
+
+    /// From now on order goes by rows: what is being written, too.
+    pub(super) fn order_rows(&mut self) {
+        self.orders_rows = true;
+        let changes: Vec<JobId> = self.tasks.iter().filter(|(_, task)| task.op.writes()).map(|(id, _)| id).collect();
+        changes.into_iter().for_each(|id| self.by_rows(id));
     }
 
     /// A task keeps its order with others of its rows no more.

@@ -1,4 +1,4 @@
-//! An array that grows by a disk: where its blocks lie, however far it has come.
+//! An array that grows by a disk, or with copies by one for each: where its blocks lie, however far it has come.
 
 use block::{DiskId, Extent, Lbn};
 use sched::array::{Geometry, Level};
@@ -7,7 +7,8 @@ use std::collections::BTreeSet;
 fn geometries() -> Vec<Geometry> {
     let mut all = Vec::new();
     for disks in 1..=7 {
-        for level in [Level::Striped, Level::Parity, Level::DoubleParity] {
+        let mirrored = [2, 3].map(|copies| Level::Mirrored { copies });
+        for level in [Level::Striped, mirrored[0], mirrored[1], Level::Parity, Level::DoubleParity] {
             for unit in [1, 3] {
                 all.extend(Geometry::new(level, disks, unit, 17 * u64::from(unit)).ok());
             }
@@ -32,13 +33,15 @@ fn every_block_has_places_of_its_own_however_far_it_has_grown() {
             for block in 0..it.blocks() {
                 let piece = piece(&it, block);
                 assert_eq!(it.block(piece.row, piece.column, piece.within), Lbn(block), "{it:?}");
-                let (disk, at) = (it.disk(piece.row, piece.column, 0), it.on_disk(piece.row, piece.within, 1));
-                assert!(disk.0 < it.disks_of(piece.row) && piece.row < it.rows(), "{it:?}: {block}");
-                assert_eq!(
-                    it.piece_on(disk, at).map(|found| (found.row, found.column)),
-                    Some((piece.row, piece.column))
-                );
-                assert!(taken.insert((disk, at.start)), "{it:?}: {block} lies on another");
+                let at = it.on_disk(piece.row, piece.within, 1);
+                for disk in it.copies_of(piece.row, piece.column) {
+                    assert!(disk.0 < it.disks_of(piece.row) && piece.row < it.rows(), "{it:?}: {block}");
+                    assert_eq!(
+                        it.piece_on(disk, at).map(|found| (found.row, found.column)),
+                        Some((piece.row, piece.column))
+                    );
+                    assert!(taken.insert((disk, at.start)), "{it:?}: {block} lies on another");
+                }
                 for parity in 0..it.parities() {
                     let slot = it.columns_of(piece.row) + parity;
                     let disk = it.disk_of_slot(piece.row, slot);
@@ -69,8 +72,9 @@ fn what_is_overwritten_has_moved_or_is_what_is_moved() {
                 let is_moved = block < next.end().0;
                 assert!(row >= moved + free && (!rows.contains(&row) || is_moved), "{it:?}: {block} is lost");
             }
-            let (disk, at) = it.copy_place();
-            assert!(disk == DiskId(former.disks()) && at.blocks == it.next_rows(1).blocks.max(at.blocks));
+            let at = it.copy_place();
+            assert!(it.list_joined().eq((former.disks()..growing.disks()).map(DiskId)));
+            assert!(at.blocks == it.next_rows(1).blocks.max(at.blocks));
             assert!(at.start >= it.on_disk(columns, 0, 1).start, "{it:?}: the copy lies where first rows will");
             assert!(at.end().0 <= it.rows_on_disk().1, "{it:?}: the copy lies behind the rows");
         }
@@ -80,8 +84,7 @@ fn what_is_overwritten_has_moved_or_is_what_is_moved() {
 #[test]
 fn what_cannot_grow_is_refused_with_the_mend() {
     let refused = |level, disks, each| Geometry::new(level, disks, 8, each).expect("a geometry").grow().unwrap_err();
-    let (what, mend) = refused(Level::Mirrored { copies: 2 }, 4, 800);
-    assert!(what.starts_with("RAID 0/1 does not grow") && mend.contains("copy"), "{what}; {mend}");
+    assert_eq!(refused(Level::Mirrored { copies: 2 }, 512, 80_000).0, "an array of 514 disks");
     assert_eq!(refused(Level::Parity, 64, 8000).0, "RAID 5 of 65 disks");
     assert_eq!(refused(Level::Striped, 512, 80_000).0, "an array of 513 disks");
     assert_eq!(refused(Level::Parity, 3, 32).0, "4 stripe units of a disk are too few to grow");

@@ -1,6 +1,7 @@
 /* Asks a disk for blocks, as several processes do: asker DISK SECONDS CLASS..., each class r|w:from:to:bytes:outstanding:r|s with from
    and to in bytes, random or sequential places. Processes begin one second after the other; what they ask counts from three seconds
-   after the last has begun. Prints a line for each: its number, how many ended, mean and 99th percentile in ms. */
+   after the last has begun. Prints a line for each: its number, how many ended, mean and 99th percentile in ms; and one with how many ms
+   the machine's processors were busy meanwhile, as it counts its ticks. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <linux/aio_abi.h>
@@ -83,6 +84,19 @@ static void run(const char *disk, int number, const struct class *class, double 
     _exit(0);
 }
 
+static double busy_ms(void) {
+    unsigned long long user, nice, kernel, idle, wait, hard, soft;
+    FILE *file = fopen("/proc/stat", "r");
+    if (!file || fscanf(file, "cpu %llu %llu %llu %llu %llu %llu %llu", &user, &nice, &kernel, &idle, &wait, &hard, &soft) != 7) fail("/proc/stat");
+    fclose(file);
+    return (user + nice + kernel + hard + soft) * 1e3 / sysconf(_SC_CLK_TCK);
+}
+
+static void sleep_until(double then) {
+    double left = then - now_ms();
+    if (left > 0) usleep(left * 1e3);
+}
+
 int main(int count, char **words) {
     double begun = now_ms(), from = begun + 1e3 * (count - 3) + 3e3, until = from + 1e3 * atof(words[2]);
     for (int i = 3; i < count; i++) {
@@ -95,7 +109,12 @@ int main(int count, char **words) {
         }
         run(words[1], i - 3, &class, from, until);
     }
+    sleep_until(from);
+    double busy = busy_ms();
+    sleep_until(until);
+    busy = busy_ms() - busy;
     while (wait(0) > 0) {
     }
+    printf("BUSY %.0f\n", busy);
     return 0;
 }

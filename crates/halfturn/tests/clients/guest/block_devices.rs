@@ -1,9 +1,9 @@
 //! Volumes as block devices (ublk), in a virtual machine: its own kernel has the driver, and the server runs inside.
 
-use super::{BootedGuest, archive, prepare};
-use crate::tool::{run, skip};
+use super::{BootedGuest, archive, link_programs, prepare};
+use crate::tool::skip;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// What the machine does. Each step that is done is a line.
 const INIT: &str = r#"
@@ -120,17 +120,6 @@ fn expected() -> Vec<String> {
     begin.into_iter().chain(parts("WROTE")).chain(stored).chain(after).chain(parts("KEPT")).chain(lines(&end)).collect()
 }
 
-/// The server without what tells of its lines, and what it is linked with: where each lies in the machine, and here.
-fn server(folder: &Path) -> Vec<(String, PathBuf)> {
-    let program = env!("CARGO_BIN_EXE_halfturn");
-    let small = folder.join("halfturn");
-    run(folder, "strip", &["-o", &small.display().to_string(), program]);
-    let linked = run(folder, "ldd", &[program]);
-    let libraries = linked.split_whitespace().filter(|word| word.starts_with('/'));
-    let libraries = libraries.map(|path| (path.trim_start_matches('/').to_owned(), PathBuf::from(path)));
-    libraries.chain([("bin/halfturn".to_owned(), small)]).collect()
-}
-
 #[test]
 fn a_block_device_keeps_what_was_written_though_its_server_is_killed() {
     let Some((parts, folder)) = prepare() else { return };
@@ -139,10 +128,10 @@ fn a_block_device_keeps_what_was_written_though_its_server_is_killed() {
         return skip("the machine's kernel was fetched without ublk_drv: .ci/guest");
     }
     let path = &folder.0;
-    let server = server(path);
+    let server = link_programs(path, None);
     let others: Vec<(&str, &Path)> = server.iter().map(|(name, path)| (name.as_str(), path.as_path())).collect();
     fs::write(path.join("initrd"), archive(&parts, INIT, &others)).expect("an archive");
-    let guest = BootedGuest::boot(path, &parts[0], &[]);
+    let guest = BootedGuest::boot(path, &parts[0], 256, &[]);
     let said = guest.until("DONE");
     let wanted = expected();
     // The kernel has its say, too.

@@ -1,12 +1,13 @@
 //! A virtual machine with a volume as its disk: QEMU without any help of the processor, Debian's kernel, and a shell. `.ci/guest`
 //! fetches the kernel; `qemu-system-x86` and `busybox-static` are Debian's.
 
+mod arrays;
 mod block_devices;
 mod schedulers;
 
 use crate::server::{Folder, patient};
-use crate::tool::skip;
-use std::collections::BTreeSet;
+use crate::tool::{run, skip};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
@@ -102,6 +103,31 @@ fn archive([_, modules, shell]: &[PathBuf; 3], init: &str, others: &[(&str, &Pat
     archive
 }
 
+/// Our program without what tells of its lines, another as it is, and what they are linked with: where each lies in the machine, and here.
+fn link_programs(folder: &Path, others: Option<&Path>) -> BTreeMap<String, PathBuf> {
+    let ours = Path::new(env!("CARGO_BIN_EXE_halfturn"));
+    let small = folder.join("halfturn");
+    run(folder, "strip", &["-o", &small.display().to_string(), &ours.display().to_string()]);
+    let mut all = BTreeMap::from([("bin/halfturn".to_owned(), small)]);
+    for program in others.into_iter().chain([ours]) {
+        let linked = run(folder, "ldd", &[&program.display().to_string()]);
+        let libraries = linked.split_whitespace().filter(|word| word.starts_with('/'));
+        all.extend(libraries.map(|path| (path.trim_start_matches('/').to_owned(), PathBuf::from(path))));
+    }
+    let others = others.into_iter().filter_map(|path| Some((path.file_name()?.to_str()?, path)));
+    all.extend(others.map(|(name, path)| (format!("bin/{name}"), path.to_path_buf())));
+    all
+}
+
+/// The program that asks a disk for blocks.
+fn make_asker(folder: &Path) -> PathBuf {
+    let asker = folder.join("asker");
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/clients/guest/asker.c");
+    let made = Command::new("cc").args(["-O2", "-static", "-o"]).arg(&asker).arg(source).status();
+    assert!(made.is_ok_and(|status| status.success()), "a C compiler makes {source}");
+    asker
+}
+
 /// A server that can be killed, and started anew.
 struct KillableServer {
     folder: PathBuf,
@@ -138,23 +164,14 @@ struct BootedGuest {
 }
 
 impl BootedGuest {
-    /// Boots a machine with these disks.
-    fn boot(folder: &Path, kernel: &Path, disks: &[&str]) -> BootedGuest {
+    /// Boots a machine with so many MiB of memory and these disks.
+    fn boot(folder: &Path, kernel: &Path, memory: u32, disks: &[&str]) -> BootedGuest {
         let mut command = Command::new("qemu-system-x86_64");
-        command.args([
-            "-accel",
-            "tcg,thread=multi",
-            "-cpu",
-            "max",
-            "-smp",
-            "2",
-            "-m",
-            "256",
-            "-nographic",
-            "-no-reboot",
-        ]);
+        command.args(["-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2", "-nographic", "-no-reboot"]);
+        command.arg("-m").arg(memory.to_string());
+        command.arg("-object").arg(format!("memory-backend-memfd,id=mem,size={memory}M,share=on"));
         command.args(["-nodefaults", "-serial", "stdio", "-machine", "q35,memory-backend=mem"]);
-        command.args(["-object", "memory-backend-memfd,id=mem,size=256M,share=on"]).arg("-kernel").arg(kernel);
+        command.arg("-kernel").arg(kernel);
         // An emulated timer that is late because the host is busy is no fault of the kernel's.
         command.args(["-initrd", "initrd", "-append", "console=ttyS0 quiet panic=-1 no_timer_check"]);
         command.args(disks);
@@ -200,7 +217,7 @@ fn a_virtual_machine_keeps_its_disk_though_the_server_is_killed() {
     let service = KillableServer::start(path);
     let disk =
         ["-chardev", "socket,id=disk,path=disk,reconnect=1", "-device", "vhost-user-blk-pci,chardev=disk,num-queues=2"];
-    let guest = BootedGuest::boot(path, &parts[0], &disk);
+    let guest = BootedGuest::boot(path, &parts[0], 256, &disk);
     let begun = guest.until("WROTE 1");
     assert!(begun.iter().any(|line| line == "DISK machine 131072 write back 2"), "{begun:#?}");
     let folder = service.kill();

@@ -3,7 +3,7 @@
 //! simulated as the drive's overhead: it differs by load, and within minutes. On a host that does other things besides, it would not be
 //! the same for each request either: the machine asks for real-time priority.
 
-use super::{BootedGuest, KillableServer, archive, prepare};
+use super::{BootedGuest, KillableServer, archive, make_asker, prepare};
 use serde_json::Value;
 use std::fmt::Write as _;
 use std::fs;
@@ -105,10 +105,7 @@ fn script() -> String {
 
 /// What the machine's processes found, by load in the order of the script.
 fn ask_machine(folder: &Path, parts: &[PathBuf; 3]) -> Vec<Vec<Found>> {
-    let asker = folder.join("asker");
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/clients/guest/asker.c");
-    let made = Command::new("cc").args(["-O2", "-static", "-o"]).arg(&asker).arg(source).status();
-    assert!(made.is_ok_and(|status| status.success()), "a C compiler makes {source}");
+    let asker = make_asker(folder);
     fs::write(folder.join("initrd"), archive(parts, &script(), &[("bin/asker", &asker)])).expect("an archive");
     let served = "[drive]\npath = \"emulated:atlas10k\"\n[scheduler]\npolicy = \"fcfs\"\n[serve]\nsocket = \"nbd\"\n\
                   [[volume]]\nname = \"machine\"\n";
@@ -117,7 +114,7 @@ fn ask_machine(folder: &Path, parts: &[PathBuf; 3]) -> Vec<Vec<Found>> {
     let disk = "driver=nbd,node-name=disk,server.type=unix,server.path=nbd,export=machine,cache.direct=on";
     let bus = "virtio-scsi-pci,id=bus,num_queues=1";
     let disks = ["-blockdev", disk, "-device", bus, "-device", "scsi-hd,drive=disk,bus=bus.0,rotation_rate=10000"];
-    let guest = BootedGuest::boot(folder, &parts[0], &disks);
+    let guest = BootedGuest::boot(folder, &parts[0], 256, &disks);
     let mut loads = Vec::new();
     for _ in 0..(1 + WITHIN.len()) * LOADS.len() {
         let mut found: Vec<(u32, Found)> = guest.until("ENDED").iter().filter_map(|line| parse(line)).collect();

@@ -69,7 +69,7 @@ impl Asker {
         self.stamp = (self.stamp & !ZEROS) + 1;
         let mut power = self.power.borrow_mut();
         let count = self.most;
-        let length = 1 + power.draw.below(10);
+        let length = 1 + power.draw.below(count.min(10));
         let at = Extent::new(power.draw.below(count - length + 1), length as u32);
         let (op, at) = match power.draw.below(10) {
             _ if self.left == 0 => (Op::Flush, Extent::default()),
@@ -160,7 +160,8 @@ impl RequestSource for Asker {
             let has_grown = hands.unit.geometry().is_some_and(|it| it.disks() >= self.disks && !it.is_growing());
             self.is_done = is_whole && has_grown && array["scrub"]["state"] != "running";
             if !has_grown && array["grow"].is_null() {
-                self.orders.push((grow_order(), now + Span(500)));
+                let step = hands.unit.geometry().map_or(1, |geometry| geometry.growth_step());
+                self.orders.push((grow_order(step), now + Span(500)));
             }
         }
         if room == 0 || now < self.next {

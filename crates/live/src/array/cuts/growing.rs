@@ -13,22 +13,28 @@ impl Scene {
         found.fit(&geometry)
     }
 
-    /// The place of a disk by which it may grow.
-    pub(super) fn make_place(&self, geometry: &Geometry) -> Option<Box<dyn LiveDevice>> {
-        let absent = || -> Box<dyn LiveDevice> { Box::new(Absent::new(Caps { blocks: DISK, depth: 4, seek: false })) };
-        (self.grows && geometry.disks() == self.disks).then(absent)
+    /// The places of disks by which it may grow.
+    pub(super) fn make_places(&self, geometry: &Geometry) -> impl Iterator<Item = Box<dyn LiveDevice>> + use<> {
+        let absent = |_| -> Box<dyn LiveDevice> { Box::new(Absent::new(Caps { blocks: DISK, depth: 4, seek: false })) };
+        let may_grow = self.grows && geometry.disks() == self.disks;
+        (0..if may_grow { geometry.growth_step() } else { 0 }).map(absent)
     }
 
     /// What was not cut ended well.
     pub(super) fn check_end(&self, outside: &Outside, is_replaced: bool) {
         let geometry = self.find(outside);
         if self.has_to_grow() {
-            assert_eq!((geometry.disks(), geometry.is_growing()), (self.disks + 1, false), "it has not grown");
+            assert_eq!((geometry.disks(), geometry.is_growing()), (self.disks_grown(), false), "it has not grown");
         }
         let status = inspect(&mut outside.units(&[]), &geometry);
         assert!(status.names().is_some_and(|(_, log)| log.is_none()), "it ended well");
         let all_sound = status.disks.iter().all(|state| *state == MemberState::Sound);
         assert!(all_sound || !is_replaced, "{}", status.text());
+    }
+
+    /// Disks that it has when it has grown.
+    pub(super) fn disks_grown(&self) -> u16 {
+        self.disks + self.geometry().growth_step()
     }
 
     /// Whether it has grown in the end: where a disk is lacking for good it does not.
@@ -37,14 +43,23 @@ impl Scene {
     }
 }
 
-/// To grow by a disk.
-pub(super) fn grow_order() -> ArrayOrder {
-    ArrayOrder::Grow("another".into(), Former::Kept)
+/// To grow by so many disks.
+pub(super) fn grow_order(disks: u16) -> ArrayOrder {
+    ArrayOrder::Grow((0..disks).map(|_| "another".into()).collect(), Former::Kept)
 }
 
 fn growing(seed: u64, requests: u32) -> Scene {
     let levels = [(Level::Parity, 3), (Level::DoubleParity, 4), (Level::Striped, 2), (Level::Parity, 4)];
-    let (level, disks) = levels[seed as usize % 4];
+    growing_from(seed, requests, levels[seed as usize % 4])
+}
+
+/// By one disk for each copy at once.
+fn growing_by_sets(seed: u64, requests: u32) -> Scene {
+    let (copies, disks) = if seed % 4 == 1 { (3, 3) } else { (2, 4) };
+    growing_from(seed, requests, (Level::Mirrored { copies }, disks))
+}
+
+fn growing_from(seed: u64, requests: u32, (level, disks): (Level, u16)) -> Scene {
     let it = scene(seed / 4, requests);
     let fate = if level == Level::Striped { Fate::None } else { it.fate };
     let befalls_joined = fate != Fate::None && (seed / 4) % 2 == 1;
@@ -52,19 +67,29 @@ fn growing(seed: u64, requests: u32) -> Scene {
     Scene { seed, level, disks, fate, victims, log: LogFate::None, grows: true, befalls_joined, ..it }
 }
 
-/// `HALFTURN_SEED=N` cuts one scene at each of its writes; `HALFTURN_SEEDS=N` takes so many scenes cut anywhere in place of 150.
-#[test]
-fn wherever_the_power_goes_while_it_grows_what_was_flushed_is_there_and_all_agrees() {
+/// Cuts scenes anywhere, 150 or `HALFTURN_SEEDS=N`; `HALFTURN_SEED=N` cuts one at each of its writes in their place. How often it did.
+fn cut_growing(make: fn(u64, u32) -> Scene) -> u64 {
     if let Some(seed) = read_number("HALFTURN_SEED") {
-        println!("{} cuts", cut_everywhere(&growing(seed, 30)));
-        return;
+        return cut_everywhere(&make(seed, 30));
     }
-    let mut cuts: u64 = (0..4).map(|seed| cut_everywhere(&growing(seed, 4))).sum();
-    // The disk that has the copy of a first row goes while the others are told of that.
-    cuts += u64::from(tell(&growing(1119, 40), 48));
-    for seed in 100..100 + read_number("HALFTURN_SEEDS").unwrap_or(150) {
-        cuts += u64::from(tell(&growing(seed, 40), Draw::new(seed, 9).below(400)));
-    }
+    let seeds = 100..100 + read_number("HALFTURN_SEEDS").unwrap_or(150);
+    let cuts = seeds.map(|seed| u64::from(tell(&make(seed, 40), Draw::new(seed, 9).below(400))));
+    let cuts = cuts.sum::<u64>() + (0..4).map(|seed| cut_everywhere(&make(seed, 4))).sum::<u64>();
     println!("{cuts} cuts");
     assert!(cuts > 300, "{cuts} cuts");
+    cuts
+}
+
+#[test]
+fn wherever_the_power_goes_while_it_grows_what_was_flushed_is_there_and_all_agrees() {
+    cut_growing(growing);
+    // The disk that has the copy of a first row goes while the others are told of that.
+    tell(&growing(1119, 40), 48);
+}
+
+#[test]
+fn wherever_the_power_goes_while_mirrored_stripes_grow_what_was_flushed_is_there_and_all_agrees() {
+    cut_growing(growing_by_sets);
+    // The disk that has the other copy of a column of a first row is gone.
+    tell(&growing_by_sets(1458, 40), 72);
 }

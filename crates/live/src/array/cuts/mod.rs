@@ -252,7 +252,8 @@ impl Scene {
 
     /// The disks that something becomes of, this one first.
     fn list_victims(&self, first: usize) -> Vec<usize> {
-        let joined = self.befalls_joined.then_some(self.disks.into());
+        let one = if self.seed.is_multiple_of(3) { self.disks } else { self.disks_grown() - 1 };
+        let joined = self.befalls_joined.then_some(one.into());
         let others = (0..).map(|nth| (first + nth) % usize::from(self.disks));
         joined.into_iter().chain(others).take(self.victims).collect()
     }
@@ -302,17 +303,18 @@ impl Scene {
                 self.restore(&outside, &mut blocks, Loss::Power);
                 continue;
             }
-            let units = members.into_iter().flatten().chain(self.make_place(&geometry)).collect();
+            let units = members.into_iter().flatten().chain(self.make_places(&geometry)).collect();
             let unit = Members::new(geometry, units).logging(log);
             let unit = unit.repairing([self.pace(), self.pace()], Some(outside.opener(failing))).noting(known);
             let places = unit.members().len();
-            let orders = self.list_orders(&replaced).into_iter().chain(self.grows.then(growing::grow_order));
+            let grows = self.grows.then(|| growing::grow_order(made.growth_step()));
+            let orders = self.list_orders(&replaced).into_iter().chain(grows);
             let asker = Asker {
                 blocks: std::mem::take(&mut blocks),
                 stamp,
                 orders: orders.map(at).collect(),
                 stays: life == 2 && (is_replaced || self.has_to_grow()) || scrubs,
-                disks: if self.has_to_grow() { self.disks + 1 } else { 0 },
+                disks: if self.has_to_grow() { self.disks_grown() } else { 0 },
                 ..self.make_asker(&outside, geometry)
             };
             let mut world = LiveWorld::new(Virtual(Rc::clone(power)), Box::new(unit), asker, Span(u64::MAX / 4));

@@ -1,7 +1,8 @@
-//! How an array grows by a disk while it is served.
+//! How an array grows by a disk, or with copies by one for each, while it is served.
 //!
-//! **There is a place for one disk more** from the beginning, with tags and a core of its own, and nothing in it. A disk that is told takes
-//! it as soon as nothing is being repaired. It is told first; the others are told before any row moves.
+//! **There is a place for one disk more**, or for one for each copy, from the beginning, with tags and a core of its own, and nothing in
+//! it. A disk that is told takes it as soon as nothing is being repaired. Those that join are told first; the others are told before any
+//! row moves.
 //!
 //! **Rows move one request after the other,** while all disks are sound and nothing else is repaired. What the core says of how far that
 //! has come is noted without the engine waiting, as marks are.
@@ -13,7 +14,7 @@ use crate::unit::LiveDevice;
 use block::{DiskId, Time};
 use sched::array::Grown;
 use std::io;
-use std::path::Path;
+use std::path::PathBuf;
 
 impl Members {
     /// Whether all of its disks hold all that they should, and none is about to be another.
@@ -25,14 +26,18 @@ impl Members {
             && self.refused.is_empty()
     }
 
-    /// The array is to grow by a disk.
-    pub(super) fn grow(&mut self, path: &Path, former: Former) -> Result<(), String> {
-        let disk = DiskId(self.geometry.disks());
-        if self.joining.is_some() {
+    /// The array is to grow by a disk, or with copies by one for each.
+    pub(super) fn grow(&mut self, paths: &[PathBuf], former: Former) -> Result<(), String> {
+        if !self.joining.is_empty() {
             return Err("the array is growing already; wait until it has grown".into());
         }
         let refused = |(what, mend): (String, String)| format!("{what}; {mend}");
-        self.geometry.grow().map_err(refused)?;
+        let wider = self.geometry.grow().map_err(refused)?;
+        let step = self.geometry.growth_step();
+        if paths.len() != usize::from(step) {
+            let disks = if step == 1 { "one disk".into() } else { format!("{step} disks, one for each copy,") };
+            return Err(format!("the array grows by {disks} at once, and {} were named", paths.len()));
+        }
         if self.notes.is_none() {
             return Err("the disks of the array hold nothing when the service ends: make one of more disks".into());
         }
@@ -47,60 +52,73 @@ impl Members {
         if self.upkeep.aim().is_some() {
             return Err("the array is being scrubbed; stop that, or grow it when it ends".into());
         }
-        if self.members.len() <= usize::from(disk.0) {
-            return Err("the array has grown already: name that disk in the service file, start the service anew, and grow it then".into());
+        if self.members.len() < usize::from(wider.disks()) {
+            return Err("the array has grown already: name what joined it in the service file, start the service anew, and grow it then".into());
         }
-        if path.as_os_str().len() > array::MOST_PATH {
+        let noted = paths.iter().map(|path| path.as_os_str().len() + 1).sum::<usize>();
+        if noted > array::MOST_PATH + 1 {
             return Err(format!("a path of more than {} bytes is too long to be noted", array::MOST_PATH));
         }
-        self.joining = Some(self.open(disk, path, former)?);
+        let disks = (self.geometry.disks()..).map(DiskId);
+        self.joining = disks.zip(paths).map(|(disk, path)| self.open(disk, path, former)).collect::<Result<_, _>>()?;
         Ok(())
     }
 
-    /// Whether a disk is to join, and nothing is in the way.
+    /// Whether disks are to join, and nothing is in the way.
     pub(super) fn may_join(&self) -> bool {
-        self.joining.is_some() && self.upkeep.is_idle()
+        !self.joining.is_empty() && self.upkeep.is_idle()
     }
 
-    /// A disk joins now, if one is to: which.
+    /// Disks join now, if any are to: the first of them.
     pub(super) fn join_now(&mut self) -> Option<DiskId> {
         if !self.may_join() {
             return None;
         }
-        let Successor { mut unit, name, path } = self.joining.take()?;
-        let disk = DiskId(self.geometry.disks());
+        let mut joining = std::mem::take(&mut self.joining);
+        let first = DiskId(self.geometry.disks());
+        let paths = joining.iter().map(|disk| disk.path.clone()).collect::<Vec<_>>().join(" and ");
         if !self.is_sound() {
-            eprintln!("the array does not grow by {path}: a disk is lacking");
+            eprintln!("the array does not grow by {paths}: a disk is lacking");
             return None;
         }
-        let zeros = self.find_zeros(&mut *unit);
+        let zeros = self.find_zeros(&mut joining);
         let (notes, geometry) = (self.notes.as_mut()?, self.geometry.grow().ok()?);
-        unit.set_sum_key(notes.sum_key(disk, Some(name)));
-        if let Err(error) = notes.join(name, &path, &zeros, &mut *unit) {
-            eprintln!("the array does not grow by {path}: {error}");
+        for (disk, joined) in (first.0..).map(DiskId).zip(&mut joining) {
+            joined.unit.set_sum_key(notes.sum_key(disk, Some(joined.name)));
+        }
+        let (mut names, mut units) = (Vec::new(), Vec::<&mut dyn LiveDevice>::new());
+        for Successor { unit, name, path } in &mut joining {
+            names.push((*name, path.as_str()));
+            units.push(&mut **unit);
+        }
+        if let Err(error) = notes.join(&names, &zeros, &mut units) {
+            eprintln!("the array does not grow by {paths}: {error}");
             return None;
         }
-        let member = &mut self.members[usize::from(disk.0)];
-        (member.unit, member.known) = (unit, self.unknown);
-        self.unknown += member.depth;
+        for (member, joined) in self.members[usize::from(first.0)..].iter_mut().zip(joining) {
+            (member.unit, member.known) = (joined.unit, self.unknown);
+            self.unknown += member.depth;
+        }
         self.geometry = geometry;
         self.room.forget();
         self.upkeep.set_growth(&geometry);
         self.write_notes();
-        eprintln!("the array grows by {path}; name it in the service file, as the last of its disks");
-        Some(disk)
+        eprintln!("the array grows by {paths}; {}", array::name_as_last(geometry.growth_step()));
+        Some(first)
     }
 
-    /// The regions that were never written, and are zeros on a disk that joins.
-    fn find_zeros(&self, unit: &mut dyn LiveDevice) -> RegionBits {
+    /// The regions that were never written, and are zeros on all disks that join.
+    fn find_zeros(&self, joining: &mut [Successor]) -> RegionBits {
         let mut zeros = RegionBits::default();
         let Some(notes) = &self.notes else { return zeros };
         for region in notes.blank().list() {
-            if array::part(&self.geometry, region).is_some_and(|at| array::make_blank(unit, at)) {
+            let part = array::part(&self.geometry, region);
+            if part.is_some_and(|at| joining.iter_mut().all(|disk| array::make_blank(&mut *disk.unit, at))) {
                 zeros.add(region);
             }
         }
-        if unit.sync().is_err() { RegionBits::default() } else { zeros }
+        let all_there = joining.iter_mut().all(|disk| disk.unit.sync().is_ok());
+        if all_there { zeros } else { RegionBits::default() }
     }
 
     /// When rows are to be moved next.

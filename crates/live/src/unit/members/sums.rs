@@ -35,7 +35,7 @@ impl Members {
         // What is repaired is said by rows, as they lie when it has grown.
         let geometry = &self.geometry.widest();
         let (row, within) = geometry.place(at.start.0).filter(|(row, _)| *row < geometry.rows())?;
-        let column = if geometry.has_parity() { 0 } else { geometry.column(row, disk)? };
+        let column = if geometry.has_parity() { 0 } else { self.geometry.column(row, disk)? };
         let redundant = geometry.level().redundancy() > 0;
         redundant.then(|| Extent::new(geometry.block(row, column, within).0, at.blocks.min(geometry.unit() - within)))
     }

@@ -1,10 +1,16 @@
 //! The layouts of an array that grows by a disk, joined at a row.
 
-use super::{Geometry, Level};
+use super::Geometry;
 use block::{DiskId, Extent};
 
 impl Geometry {
-    /// The same, which begins to grow by a disk.
+    /// How many disks it grows by at once: one, or as many as there are copies.
+    #[must_use]
+    pub fn growth_step(&self) -> u16 {
+        self.copies()
+    }
+
+    /// The same, which begins to grow by a disk, or with copies by one for each.
     ///
     /// # Errors
     /// Why it cannot, and the mend.
@@ -12,17 +18,14 @@ impl Geometry {
         if self.is_growing() {
             return Err(("the array is growing already".into(), "wait until it has grown".into()));
         }
-        if matches!(self.level, Level::Mirrored { .. }) {
-            let what = "RAID 0/1 does not grow: with another pair its second copies would lie on other disks";
-            return Err((what.into(), "make an array of more disks beside it, and copy".into()));
-        }
         let each = self.rows * u64::from(self.unit);
-        let wider = Geometry::new(self.level, self.disks + 1, self.unit, each)?;
+        let disks = self.disks + self.growth_step();
+        let wider = Geometry::new(self.level, disks, self.unit, each)?;
         if self.rows < u64::from(self.columns()) + u64::from(wider.columns()) {
             let what = format!("{} stripe units of a disk are too few to grow", self.rows);
             return Err((what, "make an array of larger disks or smaller stripe units, and copy".into()));
         }
-        Ok(Geometry { disks: self.disks + 1, ..self })
+        Ok(Geometry { disks, ..self })
     }
 
     /// Whether it has begun to grow, and has not ended.
@@ -46,7 +49,7 @@ impl Geometry {
     /// The same, of which again only so many rows lie on all disks.
     #[must_use]
     pub(in crate::array) fn moved_back(self, rows: u64) -> Geometry {
-        Geometry { former: self.disks - 1, moved: rows, ..self }
+        Geometry { former: self.disks - self.growth_step(), moved: rows, ..self }
     }
 
     /// The same of an array that was found to be growing, from so many disks.
@@ -91,10 +94,16 @@ impl Geometry {
         Extent::new(self.border(), each * rows.min(self.rows - self.moved) as u32)
     }
 
-    /// Where the copy of a row that is overwritten lies: on which disk, and where there. That is free until all first rows have moved.
+    /// Where the copies of a row that is overwritten lie, on each of the disks by which it grows. That is free until all first rows have
+    /// moved.
     #[must_use]
-    pub fn copy_place(&self) -> (DiskId, Extent) {
+    pub fn copy_place(&self) -> Extent {
         let units = u32::from(self.columns());
-        (DiskId(self.disks - 1), self.on_disk(self.rows - u64::from(units), 0, units * self.unit))
+        self.on_disk(self.rows - u64::from(units), 0, units * self.unit)
+    }
+
+    /// The disks by which it grows.
+    pub fn list_joined(&self) -> impl Iterator<Item = DiskId> + use<> {
+        (self.disks - self.growth_step()..self.disks).map(DiskId)
     }
 }
