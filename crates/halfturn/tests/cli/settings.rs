@@ -43,10 +43,14 @@ fn foot(text: &str) -> String {
 fn every_kind_of_workload_is_said_in_words() {
     let mut shown = String::new();
     for named in load::manual::list_all().into_iter().filter(|named| named.what == "kind of workload") {
-        // What rebuilds needs an array that lost a disk.
-        let array = "[[disk]]\nmodel = \"atlas10k\"\ncount = 4\n[array]\nlevel = \"5\"\n\
-            [[array.fails]]\ndisk = 1\nat = \"100ms\"\nreplaced = true\n";
-        let drive = if ["rebuild", "scrub"].contains(&named.name) { array } else { DRIVE };
+        // What rebuilds needs an array that lost a disk, what grows one that did not.
+        let array = "[[disk]]\nmodel = \"atlas10k\"\ncount = 4\n[array]\nlevel = \"5\"\n";
+        let fails = "[[array.fails]]\ndisk = 1\nat = \"100ms\"\nreplaced = true\n";
+        let drive = match named.name {
+            "rebuild" | "scrub" => format!("{array}{fails}"),
+            "grow" => array.into(),
+            _ => DRIVE.into(),
+        };
         // Processes are by themselves.
         let other = if ["compression", "processes", "process-flow"].contains(&named.name) { "" } else { READER };
         let title = format!("title = \"{}\"\n", named.name);
