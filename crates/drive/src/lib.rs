@@ -12,6 +12,7 @@ mod bus;
 mod cache;
 mod device;
 pub mod figures;
+mod foresight;
 pub mod host;
 mod machine;
 mod marks;

@@ -8,7 +8,7 @@
 //! A command that has begun is never interrupted: a policy other than `late` concerns only what still waits.
 
 use crate::account::Parts;
-use crate::queue::ArmForesight;
+use crate::foresight::ArmForesight;
 use crate::state::{Drive, Flying, Waiting};
 use block::errno::{ENODATA, ETIME};
 use block::{Mark, Outcome, Span, Time};

@@ -11,10 +11,10 @@
 
 use crate::buffer::Dirty;
 use crate::cache::Lookup;
-use crate::noise::SeekSpread;
+use crate::foresight::ArmForesight;
 use crate::state::{Beginning, CommandOrigin, Drive, Waiting};
-use block::{Command, Direction, Lbn, Span, Time, Verb};
-use disk::{Drain, Spot, Track, Turn};
+use block::{Command, Lbn, Span, Time, Verb};
+use disk::{Drain, Spot, Turn};
 
 /// Who has the arm next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,82 +23,6 @@ enum Next {
     Command(usize),
     /// The write buffer, for the writes that wait for room in it.
     WriteBack,
-}
-
-/// What is the same for most that a decision weighs, worked out once: where the arm will be, and from when on, if something could
-/// move it from that time on, and by how much the next seek is off.
-pub(crate) struct ArmForesight {
-    /// The overheads of a read that the host gives, and of one that waited.
-    given: Span,
-    waited: Span,
-    /// The time last asked of, and from when on the arm is free then, and where.
-    ready: Time,
-    free: Time,
-    track: Track,
-    spread: SeekSpread,
-    /// Whether of most reads the way of the arm is all that counts, and then an angle tells when it next comes round.
-    goes_by_way: bool,
-    is_even: bool,
-    /// Whether what waited behind others has less overhead before it.
-    has_waited: bool,
-}
-
-impl ArmForesight {
-    pub(crate) fn new(drive: &Drive) -> ArmForesight {
-        let overhead = |origin| drive.overhead(drive.overheads.read, origin);
-        ArmForesight {
-            given: overhead(CommandOrigin::Host),
-            waited: overhead(CommandOrigin::Queue),
-            ready: Time::NEVER,
-            free: Time::NEVER,
-            track: drive.track,
-            spread: drive.noise.spread(drive.ordinal),
-            goes_by_way: drive.rules.order == Turn::Soonest && !drive.bus.exclusive && !drive.holds_writes(),
-            is_even: drive.spindle.is_even(),
-            has_waited: drive.overheads.queued.is_some(),
-        }
-    }
-
-    /// Whether the way of the arm, or that and the angle where it begins, tells that a read costs no less than `below`. The hot path of
-    /// a decision among many: most are passed over by it.
-    #[inline(always)]
-    fn is_beyond(&mut self, drive: &Drive, now: Time, waiting: &Waiting, below: u64) -> bool {
-        let Some(Beginning { spot, region }) = &waiting.begins else { return false };
-        if !self.goes_by_way || waiting.command.verb != Verb::Read || drive.segments.may_have(*region) {
-            return false;
-        }
-        let ready = match self.has_waited && drive.is_behind(waiting) {
-            true => now + self.waited,
-            false => (waiting.issued + self.given).max(now),
-        };
-        self.look(drive, ready);
-        let stroke = drive.mechanics.stroke(self.track, spot.track, Direction::Read);
-        let soonest = self.free + drive.noise.least(stroke.seek, &self.spread) + stroke.switch;
-        if soonest.since(now).0 >= below || !self.is_even {
-            return soonest.since(now).0 >= below;
-        }
-        let (at, spindle) = (waiting.command.at, &drive.spindle);
-        let least = drive.mechanics.least_latency(spindle, soonest, spot, at, Direction::Read);
-        (soonest + least).since(now).0 >= below
-    }
-
-    /// From when on the arm could move for a read, as [`Drive::ready_at`] has it.
-    #[inline(always)]
-    fn read_ready(&self, now: Time, issued: Time, origin: CommandOrigin) -> Time {
-        match origin {
-            CommandOrigin::Host => (issued + self.given).max(now),
-            CommandOrigin::Queue => now + self.waited,
-        }
-    }
-
-    /// Looks at what could move it from `ready` on.
-    #[inline(always)]
-    fn look(&mut self, drive: &Drive, ready: Time) {
-        if self.ready != ready {
-            let (free, track) = drive.foresee_arm(ready);
-            (self.ready, self.free, self.track) = (ready, free.max(ready), track);
-        }
-    }
 }
 
 impl Drive {
@@ -131,7 +55,7 @@ impl Drive {
     }
 
     /// Where a transfer begins; nothing of what is none.
-    fn beginning_of(&self, command: Command) -> Option<Beginning> {
+    pub(crate) fn beginning_of(&self, command: Command) -> Option<Beginning> {
         let transfers = matches!(command.verb, Verb::Read | Verb::Write { .. }) && command.at.blocks > 0;
         let inside = transfers && command.at.end().0 <= self.mechanics.layout.blocks();
         let start = command.at.start;
@@ -143,7 +67,7 @@ impl Drive {
 
     /// Whether anything waits to be written back, or is.
     #[inline(always)]
-    fn holds_writes(&self) -> bool {
+    pub(crate) fn holds_writes(&self) -> bool {
         !self.buffer.is_empty() || self.write_back.is_some()
     }
 
@@ -574,69 +498,5 @@ mod tests {
             *(if expected.is_some() { &mut read_on } else { &mut not }) += 1;
         }
         assert!(read_on > 300 && not > 300, "{read_on}, {not}");
-    }
-
-    /// A cost is told in full, or is no less than what was found already, whichever of the bounds told that.
-    #[test]
-    fn what_is_passed_over_costs_no_less_than_what_was_found() {
-        let (mut passed_over, mut told, mut beyond) = (0, 0, 0);
-        for (kind, model) in (0..).zip(["nl20", "atlas10k", "st318437lw", "hp-335h"]) {
-            for access in 0..8u64 {
-                let mut sheet = catalogue::find(model).expect("it is in the catalogue").sheet;
-                let access = disk::Access { reads: access & 1 > 0, writes: access & 2 > 0, free: access & 4 > 0 };
-                sheet.mechanics = std::sync::Arc::new(disk::Mechanics { access, ..(*sheet.mechanics).clone() });
-                for seed in 0..300 {
-                    let mut draws = (0..).map(|what| crate::noise::hash(kind * 300 + seed, what));
-                    let mut draw = |below: u64| draws.next().map_or(0, |bits| bits % below);
-                    let truth = Truth {
-                        seek_noise: Span(draw(2) * draw(400_000)),
-                        late_share: draw(3) as f64 / 10.0,
-                        late_by: Span(draw(9_000_000)),
-                        rpm_offset: draw(2) as f64 / 300.0,
-                        ..Truth::default()
-                    };
-                    let mut drive = Drive::new(&sheet, &truth, seed);
-                    let blocks = drive.mechanics.layout.blocks();
-                    let now = Time(draw(1 << 50));
-                    drive.track = drive.mechanics.layout.locate(Lbn(draw(blocks))).track;
-                    drive.free = Time(now.0 + draw(2) * draw(20_000_000));
-                    drive.ordinal = draw(1000);
-                    let verb = if draw(3) > 0 { Verb::Read } else { Verb::Write { fua: true } };
-                    let command =
-                        Command::new(verb, Extent::new(draw(blocks - 2000), 1 + draw(1900) as u32), Place::Nowhere);
-                    let begins = drive.beginning_of(command);
-                    let issued = Time(now.0 - draw(5_000_000));
-                    let waiting = Waiting {
-                        tag: Tag(0),
-                        issued,
-                        command,
-                        came: issued,
-                        ordinal: 0,
-                        behind: false,
-                        writing: false,
-                        begins,
-                        wants_room: false,
-                    };
-                    let turn = |below| drive.foresee_turn(now, &waiting, &mut ArmForesight::new(&drive), below);
-                    let cost = turn(u64::MAX).expect("it has a cost");
-                    for below in [
-                        cost / 2,
-                        cost,
-                        cost + 1,
-                        cost + draw(1000),
-                        cost - draw(cost.min(1000) + 1),
-                        draw(2 * cost + 1),
-                    ] {
-                        let expected = (cost < below).then_some(cost);
-                        assert_eq!(turn(below), expected, "{model} {access:?}, seed {seed}: {cost} beside {below}");
-                        let is_beyond = ArmForesight::new(&drive).is_beyond(&drive, now, &waiting, below);
-                        assert!(!is_beyond || cost >= below, "{model} {access:?}, seed {seed}: {cost} beside {below}");
-                        beyond += u32::from(is_beyond);
-                        *(if expected.is_some() { &mut told } else { &mut passed_over }) += 1;
-                    }
-                }
-            }
-        }
-        assert!(passed_over > 20_000 && told > 20_000 && beyond > 10_000, "{passed_over}, {told}, {beyond}");
     }
 }

@@ -3,9 +3,9 @@
 use super::number;
 use block::{Span, Time, units};
 use load::experiment::{
-    AddressPattern, ArrayChoice, Arrivals, Believed, Bound, Case, ClosedPlan, CodedRepairPlan, Experiment, Fit, Kind,
-    Like, MadeUpPlan, OpenPlan, PAGE, Pace, Pattern, Predictor, Region, RepairPlan, ReplayTiming, ScanPlan, Sizes,
-    TraceChoice, Workload, ZoneWrites,
+    AddressPattern, ArrayChoice, Arrivals, Believed, Bound, Case, ClosedPlan, CodedRepairPlan, Experiment, Fit,
+    GrowPlan, Kind, Like, MadeUpPlan, OpenPlan, PAGE, Pace, Pattern, Predictor, Region, RepairPlan, ReplayTiming,
+    ScanPlan, Sizes, TraceChoice, Workload, ZoneWrites,
 };
 use sched::array::Level;
 use sched::plan::Preemption;
@@ -137,6 +137,13 @@ fn repair(RepairPlan { blocks, depth, start, again, rate, drain_above }: &Repair
     words
 }
 
+fn growth(GrowPlan { blocks, start, rate, .. }: &GrowPlan) -> Vec<String> {
+    let mut words = vec![format!("growing, {} at a time", units::show_blocks(u64::from(*blocks)))];
+    words.extend((*start > Span::ZERO).then(|| format!("from {} on", span(*start))));
+    words.extend(rate.map(|rate| format!("at most {rate} a second")));
+    words
+}
+
 fn coded_repair(plan: &CodedRepairPlan) -> Vec<String> {
     let CodedRepairPlan { code, group, used, within, blocks, lost, .. } = plan;
     let (disks, size) = (number::count(u64::from(*group)), units::show_blocks(u64::from(*blocks)));
@@ -150,11 +157,7 @@ fn workload(workload: &Workload, named: bool) -> Vec<String> {
     let mut words = match &workload.kind {
         Kind::Trace(trace) => replay(trace),
         Kind::Repair(plan) => repair(plan),
-        Kind::Grow(plan) => {
-            let mut words = vec![format!("growing by a disk, by {}", units::show_blocks(u64::from(plan.blocks)))];
-            words.extend(plan.rate.map(|rate| format!("at most {rate} requests/s")));
-            words
-        }
+        Kind::Grow(plan) => growth(plan),
         Kind::CodedRepair(plan) => coded_repair(plan),
         Kind::MadeUp(MadeUpPlan { like, days, region, pace }) => {
             let system = if *like == Like::Cello { "cello" } else { "hplajw" };

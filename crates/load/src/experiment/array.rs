@@ -160,22 +160,7 @@ pub(super) fn read(
     varied: &Varied,
 ) -> Result<Option<ArrayChoice>, BadInput> {
     let Some(section) = root.section(array().name())? else {
-        if let Some(repair) = workloads.iter().find(|workload| workload.kind.repairs()) {
-            let what = format!("workload '{}' repairs an array, and there is none", repair.name);
-            return Err(root.here(what, "add [array], or take the workload out"));
-        }
-        if let Some(growth) = workloads.iter().find(|workload| workload.kind.grows()) {
-            let what = format!("workload '{}' has an array grow, and there is none", growth.name);
-            return Err(root.here(what, "add [array], or take the workload out"));
-        }
-        return match counted {
-            Some(disks) if disks > 1 => Err(root.error(
-                super::drive::disk().name(),
-                format!("{disks} disks and no [array]"),
-                "add [array] with its `level`",
-            )),
-            _ => Ok(None),
-        };
+        return check_none(root, counted, workloads).map(|()| None);
     };
     refuse_later(&section, &LEVEL, &LATER)?;
     let level = section.value(&LEVEL)?;
@@ -229,6 +214,25 @@ pub(super) fn read(
     section.close()?;
     let plan = ArrayPlan { placement, buffer, trusting: until == Until::Drive, migration, delay, ..Default::default() };
     Ok(Some(ArrayChoice { level, disks, members, unit, plan, fails, degraded, checksums, grows, log, without_log }))
+}
+
+/// Whether nobody needs an array, where there is none.
+fn check_none(root: &Section, counted: Option<u16>, workloads: &[Workload]) -> Result<(), BadInput> {
+    let named = |needs: fn(&Workload) -> bool| workloads.iter().find(|workload| needs(workload)).map(|it| &it.name);
+    let repairs = named(|workload| workload.kind.repairs()).map(|name| (name, "repairs an array"));
+    let grows = || named(|workload| workload.kind.grows()).map(|name| (name, "has an array grow"));
+    if let Some((name, what)) = repairs.or_else(grows) {
+        let what = format!("workload '{name}' {what}, and there is none");
+        return Err(root.here(what, "add [array], or take the workload out"));
+    }
+    match counted {
+        Some(disks) if disks > 1 => Err(root.error(
+            super::drive::disk().name(),
+            format!("{disks} disks and no [array]"),
+            "add [array] with its `level`",
+        )),
+        _ => Ok(()),
+    }
 }
 
 /// The log of the buffer, and whether none is needed that there was.

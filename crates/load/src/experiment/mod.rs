@@ -32,9 +32,9 @@ mod volume;
 mod workload;
 
 pub use crate::workload::{
-    AddressPattern, Arrivals, Bound, ClosedPlan, CodedRepairPlan, CompressionPlan, ErasureCode, Fit, Kind, Like,
-    MadeUpPlan, OpenPlan, PAGE, Pace, Pattern, ProcessPlan, RecordedPlan, Region, RepairPlan, ReplayTiming, ScanPlan,
-    Sizes, Times, TraceChoice, ZoneWrites,
+    AddressPattern, Arrivals, Bound, ClosedPlan, CodedRepairPlan, CompressionPlan, ErasureCode, Fit, GrowPlan, Kind,
+    Like, MadeUpPlan, OpenPlan, PAGE, Pace, Pattern, ProcessPlan, RecordedPlan, Region, RepairPlan, ReplayTiming,
+    ScanPlan, Sizes, Times, TraceChoice, ZoneWrites,
 };
 pub use array::{ArrayChoice, Failure};
 pub use client::{ClientMatch, ClientRule};
@@ -389,17 +389,16 @@ fn experiment(document: &Document, path: &Path, varied: &Varied) -> Result<Exper
     let fair = || scheduler.fair.unwrap_or_else(usual);
     let names = service::names(&askers);
     let shares = share::rules(&root, &scheduler.rules.classes, &names, &volumes, &askers, fair)?;
-    let rules = &mut scheduler.rules;
-    rules.shares = shares;
+    scheduler.rules.shares = shares;
     volume::check_order(&root, &volumes, &workloads, &askers)?;
     for volume in volumes.iter().filter(|volume| volume.any_order && scheduler.free) {
         if let Some(class) = names.iter().position(|name| *name == volume.class) {
-            rules.classes[class].any_order = true;
+            scheduler.rules.classes[class].any_order = true;
         }
     }
     let scans = scheduler.free
         && (workloads.iter().any(|workload| workload.kind.scan().is_some()) || volumes.iter().any(|it| it.any_order));
-    rules.bills |= rules.shares.is_some() || scans;
+    scheduler.rules.bills |= scheduler.rules.shares.is_some() || scans;
     // What passes on the way to a request is known of one command after another.
     if scheduler.gives_one() || scans {
         for drive in members.iter_mut().chain([&mut drive]) {

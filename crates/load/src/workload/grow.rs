@@ -114,7 +114,7 @@ impl Growth {
     }
 
     /// Rows that have moved.
-    fn moved(&self) -> u64 {
+    fn moved_rows(&self) -> u64 {
         self.geometry.growth().map_or(self.geometry.rows(), |(_, rows)| rows)
     }
 
@@ -139,19 +139,19 @@ impl Workload for Growth {
     }
 
     fn end_request(&mut self, now: Time, _: Extent) {
-        self.geometry = self.geometry.moved_to(self.moved() + self.moving);
+        self.geometry = self.geometry.moved_to(self.moved_rows() + self.moving);
         self.ended = now;
         self.due = self.geometry.is_growing().then(|| now.max(self.made + self.apart));
     }
 
     fn note_failed(&mut self, _: Extent) {
-        let rows = self.moved() - self.moving;
+        let rows = self.moved_rows() - self.moving;
         self.geometry = self.geometry.grown_from(self.geometry.disks() - self.geometry.growth_step(), rows);
         (self.due, self.is_stuck) = (None, true);
     }
 
     fn notes(&self) -> Vec<String> {
-        let (rows, moved) = (self.geometry.rows(), self.moved());
+        let (rows, moved) = (self.geometry.rows(), self.moved_rows());
         if moved == 0 {
             return vec!["nothing of it was moved".into()];
         }

@@ -6,7 +6,7 @@
 //! is a track, and one whose tooth is a cylinder, where they make what is left smaller.
 
 mod drawing;
-pub(in crate::predict::in_use) use drawing::Drawing;
+pub(in crate::predict::in_use) use drawing::ChartDrawing;
 
 use super::sample::{REVOLUTION, Sample, sine};
 

@@ -19,7 +19,7 @@ mod turning;
 
 use super::{Grasp, Knowledge, Manual, Predictor, Recipe, Tells};
 use block::{Command, Direction, Extent, Lbn, Outcome, Span, Time, Verb};
-use chart::{AngleChart, Drawing};
+use chart::{AngleChart, ChartDrawing};
 use reach::ReachTimes;
 use sample::{Allowance, LookMemory, Sample};
 use trial::{ForecastsAre, OrderTrial};
@@ -111,11 +111,11 @@ impl Forecasts {
 
 /// What is being found out from the reads of late: a bit with each read, for it takes up to a second.
 #[derive(Clone, Copy, Debug)]
-enum Look {
+enum LookStage {
     /// Whether anything turns, and how fast.
     Rate(RateSearch),
     /// At which angles blocks lie.
-    Chart(Drawing),
+    Chart(ChartDrawing),
 }
 
 /// A predictor that knows nothing beforehand.
@@ -133,7 +133,7 @@ pub struct InUse {
     samples: Vec<Sample>,
     seen: u64,
     look_at: u64,
-    look: Option<Look>,
+    look: Option<LookStage>,
     turning: Turning,
     chart: AngleChart,
     /// The next one, while it is drawn.
@@ -258,8 +258,8 @@ impl InUse {
         sorted.extend_from_slice(&self.samples);
         sorted.sort_unstable_by_key(|sample| (sample.block, sample.at));
         self.look = match self.turning.rate {
-            0 => RateSearch::begin(&mut self.scratch).map(Look::Rate),
-            _ => Drawing::begin(&mut self.fresh, &mut self.scratch).map(Look::Chart),
+            0 => RateSearch::begin(&mut self.scratch).map(LookStage::Rate),
+            _ => ChartDrawing::begin(&mut self.fresh, &mut self.scratch).map(LookStage::Chart),
         };
     }
 
@@ -268,23 +268,23 @@ impl InUse {
         let mut allowance = Allowance::new();
         self.look = match self.look.take() {
             None => None,
-            Some(Look::Rate(mut search)) => match search.go_on(&mut self.scratch, &mut allowance) {
-                None => Some(Look::Rate(search)),
+            Some(LookStage::Rate(mut search)) => match search.go_on(&mut self.scratch, &mut allowance) {
+                None => Some(LookStage::Rate(search)),
                 Some(None) => None,
                 Some(Some(turning)) => {
                     self.turning = turning;
                     for sample in self.samples.iter_mut().chain(&mut self.scratch.sorted) {
                         sample.angle = turning.at(Time(sample.at));
                     }
-                    Drawing::begin(&mut self.fresh, &mut self.scratch).map(Look::Chart)
+                    ChartDrawing::begin(&mut self.fresh, &mut self.scratch).map(LookStage::Chart)
                 }
             },
-            Some(Look::Chart(mut drawing)) => {
+            Some(LookStage::Chart(mut drawing)) => {
                 let is_drawn = drawing.go_on(&mut self.fresh, &mut self.scratch, &mut allowance);
                 if is_drawn {
                     self.take_chart();
                 }
-                (!is_drawn).then_some(Look::Chart(drawing))
+                (!is_drawn).then_some(LookStage::Chart(drawing))
             }
         };
     }

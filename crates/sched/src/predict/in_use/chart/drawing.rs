@@ -67,7 +67,7 @@ fn slopes(samples: &[Sample], waves: &mut Waves) -> Option<(u64, u64)> {
 
 /// A chart that is drawn from reads in the order of their blocks, which goes on for as long as it is allowed.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::predict::in_use) struct Drawing {
+pub(in crate::predict::in_use) struct ChartDrawing {
     /// Between which slopes those of this device are.
     slopes: (u64, u64),
     /// The read from which the next piece is sought, and the slope of the last one.
@@ -81,12 +81,21 @@ pub(in crate::predict::in_use) struct Drawing {
 /// What is sought next.
 #[derive(Clone, Copy, Debug)]
 enum DrawStage {
-    /// A window.
+    /// A window in which reads agree.
     Window,
     /// The slope by which the reads of the window agree.
     Slope(SlopeSearch),
     /// The teeth of a piece of so many reads: a track's, then a cylinder's.
     Tooth(ChartPiece, usize, ToothSearch),
+}
+
+/// Which slopes are weighed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum SlopesAmong {
+    /// Those near that of the last piece.
+    Near,
+    /// All that this device has.
+    All,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -97,8 +106,7 @@ struct SlopeSearch {
     next: u64,
     /// How well the best slope agreed, and what it is.
     best: (f32, u64),
-    /// Whether only slopes near the last piece's are weighed.
-    is_hinted: bool,
+    among: SlopesAmong,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -110,12 +118,12 @@ struct ToothSearch {
     best: (f32, u64),
 }
 
-impl Drawing {
+impl ChartDrawing {
     /// One of the reads in memory; nothing where near reads do not agree.
-    pub(in crate::predict::in_use) fn begin(chart: &mut AngleChart, scratch: &mut LookMemory) -> Option<Drawing> {
+    pub(in crate::predict::in_use) fn begin(chart: &mut AngleChart, scratch: &mut LookMemory) -> Option<ChartDrawing> {
         chart.pieces.clear();
         let slopes = slopes(&scratch.sorted, &mut scratch.waves)?;
-        Some(Drawing { slopes, from: 0, hint: None, effort: EFFORT, stage: DrawStage::Window })
+        Some(ChartDrawing { slopes, from: 0, hint: None, effort: EFFORT, stage: DrawStage::Window })
     }
 
     /// Goes on; whether all pieces are drawn.
@@ -133,17 +141,17 @@ impl Drawing {
                     if untold || self.from + WINDOW > samples.len() {
                         return true;
                     }
-                    self.seek_slope(&samples[self.from..self.from + WINDOW], waves, true);
+                    self.seek_slope(&samples[self.from..self.from + WINDOW], waves, SlopesAmong::Near);
                 }
                 DrawStage::Slope(mut search) => {
                     if !search.go_on(waves, allowance) {
                         self.stage = DrawStage::Slope(search);
                         continue;
                     }
-                    match search.found() {
+                    match search.best_slope() {
                         Some(slope) => self.grow_piece(samples, slope, rest, allowance),
-                        None if search.is_hinted => {
-                            self.seek_slope(&samples[self.from..self.from + WINDOW], waves, false);
+                        None if search.among == SlopesAmong::Near => {
+                            self.seek_slope(&samples[self.from..self.from + WINDOW], waves, SlopesAmong::All);
                         }
                         None => self.from += WINDOW / 4,
                     }
@@ -154,7 +162,7 @@ impl Drawing {
                         continue;
                     }
                     allowance.spend(rest.len() * SAWS);
-                    let saw = search.saw(rest);
+                    let saw = search.best_saw(rest);
                     self.cut_teeth(chart, (piece, count), saw, samples, rest);
                 }
             }
@@ -163,10 +171,11 @@ impl Drawing {
     }
 
     /// Begins to weigh the slopes of a window: those near the last piece's, or all; or goes on to the next window.
-    fn seek_slope(&mut self, window: &[Sample], waves: &mut Waves, by_hint: bool) {
-        let around = self.hint.filter(|_| by_hint).map(|slope| (slope - slope / 64, slope + slope / 64));
-        let search = around.and_then(|range| self.weigh_slopes(window, range, waves, true));
-        match search.or_else(|| self.weigh_slopes(window, self.slopes, waves, false)) {
+    fn seek_slope(&mut self, window: &[Sample], waves: &mut Waves, among: SlopesAmong) {
+        let around = self.hint.filter(|_| among == SlopesAmong::Near);
+        let around = around.map(|slope| (slope - slope / 64, slope + slope / 64));
+        let search = around.and_then(|range| self.weigh_slopes(window, range, waves, SlopesAmong::Near));
+        match search.or_else(|| self.weigh_slopes(window, self.slopes, waves, SlopesAmong::All)) {
             Some(search) => self.stage = DrawStage::Slope(search),
             None => self.from += WINDOW / 4,
         }
@@ -178,7 +187,7 @@ impl Drawing {
         window: &[Sample],
         (low, high): (u64, u64),
         waves: &mut Waves,
-        is_hinted: bool,
+        among: SlopesAmong,
     ) -> Option<SlopeSearch> {
         let first = window[0].block;
         let length = window[window.len() - 1].block - first;
@@ -191,7 +200,7 @@ impl Drawing {
             let angle = (u64::from(sample.angle) << 32).wrapping_sub(blocks.wrapping_mul(low));
             waves.add(angle, blocks.wrapping_mul(step).wrapping_neg());
         }
-        Some(SlopeSearch { low, step, steps, next: 0, best: (0.0, low), is_hinted })
+        Some(SlopeSearch { low, step, steps, next: 0, best: (0.0, low), among })
     }
 
     /// Draws a piece on from the window for as long as reads agree.
@@ -258,7 +267,7 @@ impl SlopeSearch {
     }
 
     /// The slope by which reads agree, if they do.
-    fn found(&self) -> Option<u64> {
+    fn best_slope(&self) -> Option<u64> {
         let needed = (self.steps.max(2).ilog2() as f32 * BY_CHANCE + BEYOND).min(MOST * WINDOW as f32);
         (self.best.0 > needed).then_some(self.best.1)
     }
@@ -287,7 +296,7 @@ impl ToothSearch {
     }
 
     /// The saw of the best tooth, if that makes what is left clearly smaller.
-    fn saw(&self, rest: &[(u64, f32)]) -> Option<Saw> {
+    fn best_saw(&self, rest: &[(u64, f32)]) -> Option<Saw> {
         let (power, tooth) = self.best;
         if tooth == 0 || rest.len() < 24 {
             return None;
