@@ -198,9 +198,8 @@ fn workload(workload: &Workload, named: bool) -> Vec<String> {
             words
         }
         Kind::Scan(ScanPlan { unit, region }) => {
-            let mut words = vec![format!("scan in any order, by {}", units::show_blocks(u64::from(*unit)))];
-            words.extend((*region != Region::WHOLE).then(|| within(*region)));
-            words
+            let what = format!("scan in any order, by {}", units::show_blocks(u64::from(*unit)));
+            std::iter::once(what).chain((*region != Region::WHOLE).then(|| within(*region))).collect()
         }
         Kind::Zones(ZoneWrites { zone, blocks, writers, region }) => {
             let [zone, blocks] = [zone, blocks].map(|blocks| units::show_blocks(u64::from(*blocks)));
