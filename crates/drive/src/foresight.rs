@@ -47,9 +47,7 @@ impl ArmForesight {
         if !self.goes_by_way || waiting.command.verb != Verb::Read || drive.segments.may_have(*region) {
             return false;
         }
-        let has_waited = self.has_waited && drive.is_behind(waiting);
-        let origin = if has_waited { CommandOrigin::Queue } else { CommandOrigin::Host };
-        let ready = self.read_ready(now, waiting.issued, origin);
+        let ready = self.read_ready(now, waiting.issued, self.origin_of(drive, waiting));
         self.look(drive, ready);
         let stroke = drive.mechanics.stroke(self.track, spot.track, Direction::Read);
         let soonest = self.free + drive.noise.least(stroke.seek, &self.spread) + stroke.switch;
@@ -59,6 +57,13 @@ impl ArmForesight {
         let (at, spindle) = (waiting.command.at, &drive.spindle);
         let least = drive.mechanics.least_latency(spindle, soonest, spot, at, Direction::Read);
         (soonest + least).since(now).0 >= below
+    }
+
+    /// Which overhead a command that waits has before it.
+    #[inline(always)]
+    pub(crate) fn origin_of(&self, drive: &Drive, waiting: &Waiting) -> CommandOrigin {
+        let has_waited = self.has_waited && drive.is_behind(waiting);
+        if has_waited { CommandOrigin::Queue } else { CommandOrigin::Host }
     }
 
     /// From when on the arm could move for a read, as [`Drive::ready_at`] has it.

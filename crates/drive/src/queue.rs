@@ -292,8 +292,7 @@ impl Drive {
         if self.rules.order != Turn::Soonest {
             return Some(self.distance(self.rules.order, waiting.command.at.start)).filter(|cost| *cost < below);
         }
-        let queued = self.overheads.queued.is_some() && self.is_behind(waiting);
-        let origin = if queued { CommandOrigin::Queue } else { CommandOrigin::Host };
+        let origin = arm.origin_of(self, waiting);
         let needs_arm = match waiting.command.verb {
             Verb::Read => {
                 (self.bus.exclusive && self.cache.hits_wait) || !(self.holds_writes() || self.may_be_read(waiting))

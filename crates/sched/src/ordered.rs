@@ -138,7 +138,7 @@ impl<T: Copy> Ordered<T> {
     }
 
     /// The last key below `key`; of entries with that key, the first.
-    pub(crate) fn before(&self, key: u64) -> Option<Position> {
+    pub(crate) fn last_before(&self, key: u64) -> Option<Position> {
         self.around(key).0
     }
 
@@ -274,7 +274,7 @@ mod tests {
             let last = self.model.range(..(key, 0)).next_back();
             let below = last.and_then(|(last, _)| self.model.range((*last, 0)..).next().copied());
             assert_eq!(order(self.list.at_or_after(key)), above, "seed {SEED}");
-            assert_eq!(order(self.list.before(key)), below, "seed {SEED}");
+            assert_eq!(order(self.list.last_before(key)), below, "seed {SEED}");
             let (before, after) = self.list.around(key);
             assert_eq!((order(before), order(after)), (below, above), "seed {SEED}");
         }

@@ -30,9 +30,8 @@ impl Arms {
     pub(crate) fn begin_command(&mut self, now: Time, command: &Command) {
         self.flying = self.told.take().map(|arrival| (now, arrival)).filter(|_| {
             let layout = &self.mechanics.layout;
-            let (at, shift) = (command.at, layout.sector_shift());
-            let sectors = ((at.end().0 - 1) >> shift) - (at.start.0 >> shift) + 1;
-            command.verb.transfers() && sectors <= u64::from(layout.locate(at.start).left)
+            let at = command.at;
+            command.verb.transfers() && layout.sectors_of(at) <= u64::from(layout.locate(at.start).left)
         });
     }
 

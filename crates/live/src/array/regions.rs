@@ -96,20 +96,15 @@ pub(super) fn rows(geometry: &Geometry, region: u64) -> Range<u64> {
     (region * rows).min(all)..((region + 1) * rows).min(all)
 }
 
-/// Blocks of the array in a row.
-pub(super) fn row_blocks(geometry: &Geometry) -> u64 {
-    u64::from(geometry.columns()) * u64::from(geometry.unit())
-}
-
 /// The part of the array that is a region: its first block, and the one behind it.
 pub(super) fn blocks(geometry: &Geometry, region: u64) -> (u64, u64) {
-    let (rows, each) = (rows(geometry, region), row_blocks(geometry));
+    let (rows, each) = (rows(geometry, region), geometry.row_blocks());
     (rows.start * each, rows.end * each)
 }
 
 /// The regions that a part of the array meets.
 pub(super) fn meeting(geometry: &Geometry, (from, end): (u64, u64)) -> Range<u64> {
-    let of = |block: u64| region_of(geometry, block / row_blocks(geometry));
+    let of = |block: u64| region_of(geometry, block / geometry.row_blocks());
     of(from)..(of(end.max(1) - 1) + 1).min(count(geometry))
 }
 
@@ -144,7 +139,7 @@ pub(crate) fn make_blank(unit: &mut dyn LiveDevice, at: Extent) -> bool {
 /// Bytes of the array in regions that were written, where these were not: no more than it holds, where it grows.
 pub(super) fn written_bytes(blank: &RegionBits, geometry: &Geometry) -> u64 {
     let blank: u64 = blank.rows(geometry).into_iter().map(|rows| rows.end - rows.start).sum();
-    ((geometry.rows() - blank) * row_blocks(geometry)).min(geometry.blocks()) * BLOCK_BYTES
+    ((geometry.rows() - blank) * geometry.row_blocks()).min(geometry.blocks()) * BLOCK_BYTES
 }
 
 /// How much of an array was ever written, as a line for users.
@@ -184,7 +179,7 @@ mod tests {
             let last = rows(&it, regions - 1);
             assert_eq!(bits.rows(&it), [0..rows(&it, 1).end, last.clone()]);
             let left = it.rows() - rows(&it, 1).end - (last.end - last.start);
-            assert_eq!(written_bytes(&bits, &it), left * row_blocks(&it) * BLOCK_BYTES);
+            assert_eq!(written_bytes(&bits, &it), left * it.row_blocks() * BLOCK_BYTES);
         }
     }
 }

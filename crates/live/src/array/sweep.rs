@@ -2,7 +2,6 @@
 //!
 //! Places are blocks of the array. With parity the first column of a row stands for all of it.
 
-use super::regions::row_blocks;
 use block::Extent;
 use sched::array::Geometry;
 use std::collections::{BTreeMap, VecDeque};
@@ -29,7 +28,7 @@ impl Sweep {
     /// One that passes over some rows.
     pub(super) fn new(geometry: Geometry, most: u32, from_row: u64, over: &[Range<u64>]) -> Sweep {
         // Of the last row at least something is asked: it tells that all is there.
-        let (last, row) = (geometry.rows().saturating_sub(1), row_blocks(&geometry));
+        let (last, row) = (geometry.rows().saturating_sub(1), geometry.row_blocks());
         let from = from_row.min(last) * row;
         let over = over.iter().map(|rows| (rows.start * row, rows.end.min(last) * row));
         let over: VecDeque<(u64, u64)> = over.filter(|(start, end)| start < end).collect();
@@ -84,7 +83,7 @@ impl Sweep {
 
     /// The part from a place on that one request may stand for.
     fn part(&self, from: u64, end: u64) -> (u64, u64) {
-        let row = row_blocks(&self.geometry);
+        let row = self.geometry.row_blocks();
         let within = from % row;
         if within == 0 && row <= self.most {
             let rows = self.most / row;
@@ -101,7 +100,7 @@ impl Sweep {
 
     /// The request for a part.
     fn request(&self, (from, to): (u64, u64)) -> Extent {
-        let row = row_blocks(&self.geometry);
+        let row = self.geometry.row_blocks();
         let unit = u64::from(self.geometry.unit());
         let (within, blocks) = (from % row, to - from);
         let blocks = if self.geometry.has_parity() && blocks <= row && within < unit {
@@ -133,7 +132,7 @@ impl Sweep {
 
     /// Rows before which all was repaired.
     pub(super) fn rows(&self) -> u64 {
-        self.until / row_blocks(&self.geometry)
+        self.until / self.geometry.row_blocks()
     }
 
     /// Parts that could not be repaired.
@@ -216,7 +215,7 @@ mod tests {
     fn what_is_passed_over_is_not_asked_for_and_counts_for_nothing() {
         for (level, disks) in [(Level::Mirrored { copies: 2 }, 4), (Level::Parity, 4), (Level::DoubleParity, 6)] {
             let geometry = Geometry::new(level, disks, 8, 80).expect("a geometry");
-            let row = row_blocks(&geometry);
+            let row = geometry.row_blocks();
             for (over, from, asked) in [
                 (vec![(0, 3), (5, 6), (8, 10)], 0, vec![3, 4, 6, 7, 9]),
                 (vec![(1, 10)], 0, vec![0, 9]),

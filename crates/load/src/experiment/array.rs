@@ -205,11 +205,7 @@ pub(super) fn read(
     for failure in fails.iter_mut().filter(|failure| !failure.replaced).take(spares as usize) {
         failure.replaced = true;
     }
-    let grows = check_growth(&section, (level, disks, unit), (buffer, spares, !fails.is_empty()), workloads)?;
-    if grows && !members.is_empty() {
-        let what = "an array grows by a disk like its others, and these are unlike one another";
-        return Err(section.here(what, "give all disks one model, or take the workload that grows it out"));
-    }
+    let grows = check_growth(&section, (level, disks, unit), (buffer, spares, !fails.is_empty(), &members), workloads)?;
     let (degraded, checksums) = (section.value(&DEGRADED)?, section.value(&CHECKSUMS)?);
     section.close()?;
     let plan = ArrayPlan { placement, buffer, trusting: until == Until::Drive, migration, delay, ..Default::default() };
@@ -275,7 +271,7 @@ fn check_repairs(section: &Section, level: Level, workloads: &[Workload], spares
 fn check_growth(
     section: &Section,
     (level, disks, unit): (Level, u16, u32),
-    (buffer, spares, fails): (u64, u32, bool),
+    (buffer, spares, fails, members): (u64, u32, bool, &[DriveChoice]),
     workloads: &[Workload],
 ) -> Result<bool, BadInput> {
     let mut growing = workloads.iter().filter(|workload| workload.kind.grows());
@@ -288,6 +284,11 @@ fn check_growth(
     if let Some((_, key)) = beside.into_iter().find(|(is_there, _)| *is_there) {
         let what = named("nothing moves beside a write buffer, or while a disk is lacking");
         return Err(section.error(key, what, "take it out, or the workload"));
+    }
+    if !members.is_empty() {
+        let what = named("its disks are told one by one, and not the one that joins");
+        let mend = "give [drive] and `disks`; what is served grows by `halfturn array grow`";
+        return Err(section.here(what, mend));
     }
     let widest = Geometry::new(level, disks, unit, u64::from(u32::MAX)).and_then(Geometry::grow);
     widest.map_err(|(what, mend)| section.error(LEVEL.name(), named(&what), mend))?;

@@ -1,4 +1,5 @@
-//! An array that grows by a disk, or with copies by one for each: its rows move, one request after the other, until all of them lie on the new disk, too.
+//! An array that grows by a disk, or with copies by one for each: its rows move, one request after the other, until all of them lie on
+//! the new disks, too.
 //!
 //! **A move is a load,** as a rebuild is: `Op::Move` reads some of the next rows and writes them to where they lie from then on.
 
@@ -112,16 +113,6 @@ impl Growth {
             is_stuck: false,
         }
     }
-
-    /// Rows that have moved.
-    fn moved_rows(&self) -> u64 {
-        self.geometry.growth().map_or(self.geometry.rows(), |(_, rows)| rows)
-    }
-
-    /// Blocks of a row, as it lies then.
-    fn row(&self) -> u64 {
-        u64::from(self.geometry.columns()) * u64::from(self.geometry.unit())
-    }
 }
 
 impl Workload for Growth {
@@ -132,38 +123,36 @@ impl Workload for Growth {
     fn make(&mut self) -> Result<Draft, BadInput> {
         let arrives = self.due.take().unwrap_or(Time::NEVER);
         self.made = arrives;
-        self.moving = (u64::from(self.blocks) / self.row()).min(self.geometry.free_rows()).max(1);
-        let at = self.geometry.next_rows(self.moving);
-        self.moving = u64::from(at.blocks) / self.row();
+        let at = self.geometry.next_move(self.blocks);
+        self.moving = u64::from(at.blocks) / self.geometry.row_blocks();
         Ok(Draft { arrives, op: Op::Move, at })
     }
 
     fn end_request(&mut self, now: Time, _: Extent) {
-        self.geometry = self.geometry.moved_to(self.moved_rows() + self.moving);
+        self.geometry = self.geometry.moved_to(self.geometry.moved_rows() + self.moving);
         self.ended = now;
         self.due = self.geometry.is_growing().then(|| now.max(self.made + self.apart));
     }
 
     fn note_failed(&mut self, _: Extent) {
-        let rows = self.moved_rows() - self.moving;
-        self.geometry = self.geometry.grown_from(self.geometry.disks() - self.geometry.growth_step(), rows);
+        self.geometry = self.geometry.moved_back(self.geometry.moved_rows() - self.moving);
         (self.due, self.is_stuck) = (None, true);
     }
 
     fn notes(&self) -> Vec<String> {
-        let (rows, moved) = (self.geometry.rows(), self.moved_rows());
+        let (rows, moved) = (self.geometry.rows(), self.geometry.moved_rows());
         if moved == 0 {
             return vec!["nothing of it was moved".into()];
         }
         let took = self.ended.since(self.began).as_secs();
-        let pace = (moved * self.row()) as f64 / took.max(1e-9);
+        let pace = (moved * self.geometry.row_blocks()) as f64 / took.max(1e-9);
         let (disks, told) = (self.geometry.disks(), show_pace(pace));
         let share = show_share(moved as f64 / rows as f64);
         vec![match () {
             () if !self.geometry.is_growing() => format!("it lies on {disks} disks after {took:.1} s, at {told}"),
             () if self.is_stuck => format!("{share} lies on {disks} disks; the next rows could not be moved"),
             () => {
-                let whole = units::show_long(Span(((rows * self.row()) as f64 / pace * 1e9) as u64));
+                let whole = units::show_long(Span(((rows * self.geometry.row_blocks()) as f64 / pace * 1e9) as u64));
                 format!("{share} lies on {disks} disks, at {told}: at this load all of it takes {whole}")
             }
         }]
@@ -199,11 +188,11 @@ mod tests {
                     let draft = growth.make().expect("it makes one");
                     assert_eq!((draft.op, draft.at.start.0), (Op::Move, next), "{level:?} {size}");
                     assert_eq!(growth.due(), None, "one at a time");
-                    let rows = u64::from(draft.at.blocks) / (u64::from(geometry.columns()) * 128);
+                    let rows = u64::from(draft.at.blocks) / geometry.row_blocks();
                     assert!(rows == 1 || rows <= geometry.free_rows(), "{level:?} {size}: {rows}");
                     assert!(rows == 1 || draft.at.blocks <= size, "{level:?} {size}: {rows}");
                     next = draft.at.end().0;
-                    geometry = geometry.moved_to(next / (u64::from(geometry.columns()) * 128));
+                    geometry = geometry.moved_to(next / geometry.row_blocks());
                     now += Span(SECOND / 100);
                     growth.end_request(now, draft.at);
                 }

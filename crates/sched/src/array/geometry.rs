@@ -179,6 +179,12 @@ impl Geometry {
         self.rows
     }
 
+    /// Blocks of the array in a row that lies on all disks.
+    #[must_use]
+    pub fn row_blocks(&self) -> u64 {
+        u64::from(self.columns()) * u64::from(self.unit)
+    }
+
     /// Copies of a block; 1 with parity.
     #[must_use]
     pub fn copies(&self) -> u16 {

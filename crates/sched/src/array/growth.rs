@@ -76,8 +76,7 @@ impl<P: Predictor> Array<P> {
     /// Begins to move rows, or to read them anew where a disk did not bring them at first.
     pub(super) fn start_move(&mut self, id: JobId, job: &Job<Task>, out: &mut Vec<Action>) {
         let geometry = self.geometry;
-        let row = u64::from(geometry.columns()) * u64::from(geometry.unit());
-        let rows = u64::from(job.at.blocks) / row;
+        let rows = u64::from(job.at.blocks) / geometry.row_blocks();
         let is_next = geometry.is_growing() && job.at == geometry.next_rows(rows) && rows > 0;
         let is_busy = self.mover.is_some_and(|mover| mover.task != id || mover.stage == MoveStage::Stuck);
         let is_first = geometry.free_rows() == 0;
@@ -155,7 +154,7 @@ impl<P: Predictor> Array<P> {
 
     fn tell_grown(&mut self, mover: &Mover, stage: MoveStage, out: &mut Vec<Action>) {
         self.set_stage(stage);
-        let rows = self.geometry.growth().map_or(self.geometry.rows(), |(_, rows)| rows);
+        let rows = self.geometry.moved_rows();
         let copied = stage == MoveStage::Marking;
         out.push(Action::Grown(DiskId(self.geometry.disks() - 1), Grown { rows, copied }));
         debug_assert!(self.tasks.get(mover.task).is_some(), "it has not ended");
@@ -182,7 +181,7 @@ impl<P: Predictor> Array<P> {
 
     /// Rows that had moved before this move.
     fn rows_before(&self, mover: &Mover) -> u64 {
-        mover.at.start.0 / (u64::from(self.geometry.columns()) * u64::from(self.geometry.unit()))
+        mover.at.start.0 / self.geometry.row_blocks()
     }
 
     fn flush_moved(&mut self, mover: &Mover, out: &mut Vec<Action>) {

@@ -161,7 +161,7 @@ impl<P: Predictor> Array<P> {
     /// A disk that is being filled holds what it should there already, unless something is being written there that may have been
     /// planned without it.
     pub(super) fn note_held(&mut self, disk: DiskId, at: Extent, out: &mut Vec<Action>) {
-        let row_blocks = u64::from(self.geometry.columns()) * u64::from(self.geometry.unit());
+        let row_blocks = self.geometry.row_blocks();
         let row_of = |block: u64| self.geometry.place(block).map_or(0, |(row, _)| row);
         let (first, last) = (row_of(at.start.0), row_of(at.end().0.saturating_sub(1)));
         let meets = |at: Extent| at.start.0 / row_blocks <= last && at.end().0 > first * row_blocks;

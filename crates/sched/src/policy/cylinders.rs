@@ -78,7 +78,7 @@ impl Cylinders {
     pub(super) fn ahead(&self, sweep: Sweep, from: u64) -> Option<u64> {
         let first = match sweep {
             Sweep::Up => self.first(from)?,
-            Sweep::Down => self.waiting.before((from + 1) << self.low)?,
+            Sweep::Down => self.waiting.last_before((from + 1) << self.low)?,
         };
         Some(self.waiting.at(first).key >> self.low)
     }

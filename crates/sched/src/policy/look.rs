@@ -62,7 +62,7 @@ impl Look {
     pub(super) fn next(&mut self, arm: u64) -> Option<JobId> {
         let ahead = |sweep| match sweep {
             ArmDirection::Up => self.waiting.at_or_after(arm),
-            ArmDirection::Down => self.waiting.before(arm.saturating_add(1)),
+            ArmDirection::Down => self.waiting.last_before(arm.saturating_add(1)),
         };
         let next = match ahead(self.sweep) {
             Some(found) => found,

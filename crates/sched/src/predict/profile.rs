@@ -419,8 +419,7 @@ impl Predictor for Profile {
     fn head_after(&self, head: &Head, at: Extent, spot: Spot, direction: Direction) -> (Head, u64) {
         let layout = &self.mechanics.layout;
         let width = layout.sector_angle(spot.track.zone);
-        let shift = layout.sector_shift();
-        let sectors = ((at.end().0 - 1) >> shift) - (at.start.0 >> shift) + 1;
+        let sectors = layout.sectors_of(at);
         let (track, angle) = if sectors <= u64::from(spot.left) {
             (spot.track, spot.angle.wrapping_add(width.wrapping_mul(sectors)))
         } else {

@@ -19,7 +19,7 @@ fn grow(level: &str, disks: u16, users: f64, more: &str) -> Replication {
 }
 
 /// Seconds after which all has moved, and requests and MB of the growth.
-fn told(run: &Replication) -> (f64, u64, f64) {
+fn read_growth(run: &Replication) -> (f64, u64, f64) {
     let told =
         run.notes.iter().find_map(|note| note.strip_prefix("it lies on ")).unwrap_or_else(|| panic!("{:?}", run.notes));
     let seconds = told.split(' ').nth(3).and_then(|seconds| seconds.parse().ok()).expect("seconds");
@@ -34,7 +34,7 @@ fn an_array_grows_by_a_disk_while_users_go_on() {
         let joining = if level == "0/1" { 2 } else { 1 };
         let alone = grow(level, disks, 0.0, "");
         let beside = grow(level, disks, 4.0, "");
-        let ((took, requests, moved), (longer, as_many, _)) = (told(&alone), told(&beside));
+        let ((took, requests, moved), (longer, as_many, _)) = (read_growth(&alone), read_growth(&beside));
         assert!((moved / (columns * 335.5) - 1.0).abs() < 0.01, "RAID {level}: {moved} MB");
         assert!(requests > 100 && requests == as_many, "RAID {level}: {requests}, {as_many}");
         assert!(longer > 1.02 * took, "RAID {level}: users cost it nothing: {took} {longer}");
@@ -73,6 +73,12 @@ fn what_cannot_grow_is_refused_by_name() {
         let told = refused(&format!("[array]\nlevel = \"5\"\ndisks = 4\n{more}"), rebuild);
         assert!(told.contains("nothing moves beside a write buffer, or while a disk is lacking"), "{told}");
     }
+    let unlike = "[[disk]]\nmodel = \"atlas10k\"\n[[disk]]\nmodel = \"nl20\"\n[array]\nlevel = \"0\"";
+    let text = format!(
+        "{unlike}\n[scheduler]\npolicy = \"satf\"\n[[workload]]\nname = \"growth\"\nkind = \"grow\"\n[run]\nrequests = 10\n"
+    );
+    let told = parse("test.toml", &text, &[], None).expect_err("disks unlike one another").to_string();
+    assert!(told.contains("not the one that joins"), "{told}");
     assert!(refused("", "").contains("workload 'growth' has an array grow, and there is none"));
     let twice = refused("[array]\nlevel = \"5\"\ndisks = 4", "[[workload]]\nname = \"again\"\nkind = \"grow\"\n");
     assert!(twice.contains("so does 'again'"), "{twice}");

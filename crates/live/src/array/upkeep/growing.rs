@@ -16,12 +16,6 @@ pub(super) struct Growing {
     failed: u32,
 }
 
-impl Growing {
-    fn moved_rows(&self) -> u64 {
-        self.geometry.growth().map_or(self.geometry.rows(), |(_, rows)| rows)
-    }
-}
-
 impl Upkeep {
     /// Where blocks lie now: rows move where it grows, and nothing else is to be done where it does not any more.
     pub(crate) fn set_growth(&mut self, geometry: &Geometry) {
@@ -55,12 +49,10 @@ impl Upkeep {
             return None;
         }
         let geometry = self.growing?.geometry;
-        let row = u64::from(geometry.columns()) * u64::from(geometry.unit());
-        let rows = (u64::from(self.rebuild.blocks) / row).min(geometry.free_rows()).max(1);
         self.last = Some(now);
         let number = self.fly(now, Some((0, 0)), 0, clients);
         self.flying[number as usize].iter_mut().for_each(|errand| errand.pass = MOVE);
-        Some(UpkeepErrand { number, op: Op::Move, at: geometry.next_rows(rows), qos: self.rebuild.qos })
+        Some(UpkeepErrand { number, op: Op::Move, at: geometry.next_move(self.rebuild.blocks), qos: self.rebuild.qos })
     }
 
     /// Rows have moved, or could not.
@@ -74,8 +66,8 @@ impl Upkeep {
     /// How far it has grown, as JSON for programs; nothing where it does not grow; with what it waits for, if it does.
     pub(crate) fn growing_json(&self, waits: Option<&str>) -> Value {
         let Some(growing) = &self.growing else { return Value::Null };
-        let (rows, moved) = (growing.geometry.rows(), growing.moved_rows());
-        let row = u64::from(self.geometry.columns()) * u64::from(self.geometry.unit()) * BLOCK_BYTES;
+        let (rows, moved) = (growing.geometry.rows(), growing.geometry.moved_rows());
+        let row = self.geometry.row_blocks() * BLOCK_BYTES;
         let took = self.now.since(growing.began.0).as_secs().max(1e-9);
         let pace = ((moved - growing.began.1.min(moved)) * row) as f64 / took;
         let left = if pace > 0.0 { json!(((rows - moved) * row) as f64 / pace) } else { Value::Null };

@@ -48,7 +48,7 @@ impl Geometry {
 
     /// The same, of which again only so many rows lie on all disks.
     #[must_use]
-    pub(in crate::array) fn moved_back(self, rows: u64) -> Geometry {
+    pub fn moved_back(self, rows: u64) -> Geometry {
         Geometry { former: self.disks - self.growth_step(), moved: rows, ..self }
     }
 
@@ -64,9 +64,15 @@ impl Geometry {
         Geometry { former: self.disks, moved: 0, ..self }
     }
 
+    /// How many rows lie on all disks.
+    #[must_use]
+    pub fn moved_rows(&self) -> u64 {
+        self.growth().map_or(self.rows, |(_, rows)| rows)
+    }
+
     /// The first block that does not lie on all disks.
     pub(in crate::array) fn border(&self) -> u64 {
-        self.moved * u64::from(self.columns()) * u64::from(self.unit)
+        self.moved * self.row_blocks()
     }
 
     /// The parts of an extent on either side of the border, of which each lies in one layout.
@@ -92,6 +98,12 @@ impl Geometry {
     pub fn next_rows(&self, rows: u64) -> Extent {
         let each = self.columns() as u32 * self.unit;
         Extent::new(self.border(), each * rows.min(self.rows - self.moved) as u32)
+    }
+
+    /// The next rows to be moved at once: as many as have room in `blocks`, and as may be overwritten, but one at least.
+    #[must_use]
+    pub fn next_move(&self, blocks: u32) -> Extent {
+        self.next_rows((u64::from(blocks) / self.row_blocks()).min(self.free_rows()).max(1))
     }
 
     /// Where the copies of a row that is overwritten lie, on each of the disks by which it grows. That is free until all first rows have
