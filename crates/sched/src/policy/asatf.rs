@@ -2,7 +2,6 @@
 //! goes first, oldest first.
 
 use super::greedy::{AGE_LIMIT, Ageing, Greedy, age_weight};
-use super::satf::AccessTime;
 use super::{Beside, Kind, Manual, Needs, Policy};
 use crate::predict::Predictor;
 use block::BadInput;
@@ -31,6 +30,6 @@ impl Kind for Settings {
     }
 
     fn make<P: Predictor + 'static>(&self, _: &Beside) -> Box<dyn Policy<P>> {
-        Box::new(Greedy::<P, AccessTime>::new(self.ageing))
+        Box::new(Greedy::<P>::new(self.ageing))
     }
 }

@@ -2,7 +2,6 @@
 //! distance tells it.
 
 use super::greedy::{AGE_LIMIT, Ageing, Greedy, age_weight};
-use super::satf::AccessTime;
 use super::sstf::Sstf;
 use super::{Beside, Kind, Manual, Needs, Policy};
 use crate::predict::Predictor;
@@ -41,7 +40,7 @@ impl Kind for Settings {
 /// Both orders of what waits, of which one is followed.
 struct AutoOrder<P: Predictor> {
     by_distance: Sstf,
-    by_time: Greedy<P, AccessTime>,
+    by_time: Greedy<P>,
     /// By distance, too, what has waited longer goes first.
     limit: Option<Span>,
 }

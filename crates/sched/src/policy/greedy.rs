@@ -35,37 +35,6 @@ pub(super) const fn age_weight(usually: &'static str) -> Key<f64> {
     )
 }
 
-/// How a greedy policy sees a job: where it lies and what it costs to go there.
-pub(super) trait View<P: Predictor> {
-    /// What is needed beyond the key to tell its cost.
-    type Item: Copy;
-    /// Where the head is, prepared for one decision.
-    type Head;
-    /// The key of its place along the stroke, and what else is needed.
-    fn place(belief: &P, job: &Job<P::Spot>) -> (u64, Self::Item);
-    /// Where the head is, and the key of that place.
-    fn head(belief: &P, now: Time) -> (Self::Head, u64);
-    /// What it costs to go there.
-    fn cost(belief: &P, head: &Self::Head, key: u64, item: Self::Item, direction: Direction) -> u64;
-    /// What these keys, all of a range and none costing less than `least`, tell of their costs.
-    fn sieve(belief: &P, head: &Self::Head, least: u64, keys: &[u64], range: (u64, u64)) -> Sieve;
-    /// What every write but FUA costs, where that does not depend on where it lies; and the head, with its key, that such a write
-    /// should lie near to.
-    fn flat(belief: &P, now: Time) -> Option<(u64, (Self::Head, u64))>;
-    /// Nothing with a key in `from..=to` costs less.
-    fn least(belief: &P, head: &Self::Head, from: u64, to: u64, direction: Direction) -> u64;
-    /// The same of all keys from `from` on, and of all up to `to`.
-    fn least_above(belief: &P, head: &Self::Head, from: u64, direction: Direction) -> u64 {
-        Self::least(belief, head, from, u64::MAX, direction)
-    }
-    /// The same of all keys up to `to`.
-    fn least_below(belief: &P, head: &Self::Head, to: u64, direction: Direction) -> u64 {
-        Self::least(belief, head, 0, to, direction)
-    }
-    /// Whether that may be more than of all keys from `from`, or up to `to`, on the side away from the head.
-    fn is_told_closer(belief: &P, from: u64, to: u64) -> bool;
-}
-
 /// How much a request gains by waiting.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Ageing {
@@ -100,9 +69,9 @@ impl Ageing {
     }
 }
 
-pub(super) struct Greedy<P: Predictor, V: View<P>> {
+pub(super) struct Greedy<P: Predictor> {
     /// The requests that wait, by kind.
-    waiting: [Sorted<V::Item>; KINDS],
+    waiting: [Sorted<P::Mark>; KINDS],
     ageing: Ageing,
     /// Ticks in a nanosecond, as the first request found them. A belief that learns the period of its drive anew would score those that
     /// wait by other ticks than those that come.
@@ -187,8 +156,8 @@ impl KeepCandidates for Cheapest {
     }
 }
 
-impl<P: Predictor, V: View<P>> Greedy<P, V> {
-    pub(super) fn new(ageing: Ageing) -> Greedy<P, V> {
+impl<P: Predictor> Greedy<P> {
+    pub(super) fn new(ageing: Ageing) -> Greedy<P> {
         let ageing = ageing.bound();
         Greedy {
             waiting: std::array::from_fn(|_| if ageing.weight > 0.0 { Sorted::by_bias() } else { Sorted::new() }),
@@ -214,7 +183,7 @@ impl<P: Predictor, V: View<P>> Greedy<P, V> {
     #[inline(always)]
     fn search<const KIND: usize>(
         &mut self,
-        head: &V::Head,
+        head: &P::Head,
         key: u64,
         floor: u64,
         belief: &P,
@@ -223,8 +192,8 @@ impl<P: Predictor, V: View<P>> Greedy<P, V> {
         let sorted = &self.waiting[KIND];
         if !sorted.is_empty() {
             self.examined += match sorted.is_by_bias() {
-                true => search::<P, V, KIND, true>(sorted, (head, key), floor, belief, kept),
-                false => search::<P, V, KIND, false>(sorted, (head, key), floor, belief, kept),
+                true => search::<P, KIND, true>(sorted, (head, key), floor, belief, kept),
+                false => search::<P, KIND, false>(sorted, (head, key), floor, belief, kept),
             };
         }
     }
@@ -232,7 +201,7 @@ impl<P: Predictor, V: View<P>> Greedy<P, V> {
     /// Offers what scores least from a head at `key`; no bias is less than `floor`.
     pub(super) fn offer_all(
         &mut self,
-        head: &V::Head,
+        head: &P::Head,
         key: u64,
         floor: u64,
         belief: &P,
@@ -253,13 +222,13 @@ impl<P: Predictor, V: View<P>> Greedy<P, V> {
             self.remove(id, jobs.get(id)?, belief);
             return Some(id);
         }
-        let (head, key) = V::head(belief, now);
+        let (head, key) = belief.head(now);
         let mut best = Cheapest::under(ceiling);
         self.search::<READS>(&head, key, oldest.floor, belief, &mut best);
         self.search::<FUA_WRITES>(&head, key, oldest.floor, belief, &mut best);
-        let flat = if self.has_writes() { V::flat(belief, now) } else { None };
-        match flat {
-            Some((cost, near)) => self.offer_flat(cost, near, oldest.floor, (jobs, belief), &mut best),
+        // What every write but FUA costs, where that does not depend on where it lies.
+        match if self.has_writes() { belief.buffered_cost(now) } else { None } {
+            Some(cost) => self.offer_flat(cost, belief.buffered_beside(), oldest.floor, (jobs, belief), &mut best),
             None => self.search::<WRITES>(&head, key, oldest.floor, belief, &mut best),
         }
         let Cheapest(best) = best;
@@ -272,7 +241,7 @@ impl<P: Predictor, V: View<P>> Greedy<P, V> {
     fn offer_flat(
         &mut self,
         cost: u64,
-        (near, key): (V::Head, u64),
+        (near, key): (P::Head, u64),
         floor: u64,
         (jobs, belief): (&Jobs<P::Spot>, &P),
         kept: &mut Cheapest,
@@ -299,7 +268,7 @@ impl<P: Predictor, V: View<P>> Greedy<P, V> {
     pub(super) fn oldest(&mut self, now: Time, jobs: &Jobs<P::Spot>, belief: &P) -> Oldest {
         // One that was taken or removed may wait again, but with the policy of another rank.
         let waiting = &self.waiting;
-        let held = |job: &Job<P::Spot>| waiting[kind(job.op)].holds(V::place(belief, job).0, job.sequence);
+        let held = |job: &Job<P::Spot>| waiting[kind(job.op)].holds(belief.key(job.spot), job.sequence);
         let first = if self.ageing.is_some() { self.oldest.front(jobs, held) } else { None };
         let first = first.and_then(|id| Some((id, jobs.get(id)?.arrived)));
         let late = |(_, arrived): &(JobId, Time)| self.ageing.limit.is_some_and(|limit| now.since(*arrived) > limit);
@@ -312,9 +281,9 @@ impl<P: Predictor, V: View<P>> Greedy<P, V> {
 /// Offers what is worth it of a kind, of which something waits, to a head at `key`; how many were examined. A function of its own,
 /// and one for jobs whose age counts, so that what one search needs stays in registers.
 #[inline(never)]
-fn search<P: Predictor, V: View<P>, const KIND: usize, const AGED: bool>(
-    sorted: &Sorted<V::Item>,
-    (head, key): (&V::Head, u64),
+fn search<P: Predictor, const KIND: usize, const AGED: bool>(
+    sorted: &Sorted<P::Mark>,
+    (head, key): (&P::Head, u64),
     floor: u64,
     belief: &P,
     kept: &mut impl KeepCandidates,
@@ -322,9 +291,9 @@ fn search<P: Predictor, V: View<P>, const KIND: usize, const AGED: bool>(
     // Walks ask for bounds of all that lies beyond a leaf.
     let bound = |from, to| {
         let least = match (from, to) {
-            (from, u64::MAX) => V::least_above(belief, head, from, direction_of(KIND)),
-            (0, to) => V::least_below(belief, head, to, direction_of(KIND)),
-            (from, to) => V::least(belief, head, from, to, direction_of(KIND)),
+            (from, u64::MAX) => belief.least_above(head, from, direction_of(KIND)),
+            (0, to) => belief.least_below(head, to, direction_of(KIND)),
+            (from, to) => belief.least(head, from, to, direction_of(KIND)),
         };
         least + floor
     };
@@ -343,34 +312,34 @@ fn search<P: Predictor, V: View<P>, const KIND: usize, const AGED: bool>(
             continue;
         }
         let (from, to) = (walk::low(sorted, slot), walk::low(sorted, slot + 1));
-        if V::is_told_closer(belief, from, to) {
-            least = V::least(belief, head, from, to, direction_of(KIND));
+        if belief.is_told_closer(from, to) {
+            least = belief.least(head, from, to, direction_of(KIND));
             if least + bias > kept.bar() {
                 continue;
             }
         }
-        examined += examine::<P, V, KIND, AGED>(sorted.leaf(slot), (slot, (from, to)), (head, least), belief, kept);
+        examined += examine::<P, KIND, AGED>(sorted.leaf(slot), (slot, (from, to)), (head, least), belief, kept);
     }
 }
 
 /// Offers what is worth it of a leaf with keys in `range`, in which nothing costs less than `least`; how many were examined.
 /// Most fall through the sieve: their keys alone tell that they cost too much.
 #[inline(always)]
-fn examine<P: Predictor, V: View<P>, const KIND: usize, const AGED: bool>(
-    leaf: &Leaf<V::Item>,
+fn examine<P: Predictor, const KIND: usize, const AGED: bool>(
+    leaf: &Leaf<P::Mark>,
     (slot, range): (usize, (u64, u64)),
-    (head, least): (&V::Head, u64),
+    (head, least): (&P::Head, u64),
     belief: &P,
     kept: &mut impl KeepCandidates,
 ) -> u64 {
     let (keys, rest) = (leaf.keys(), leaf.rest());
-    let sieve = V::sieve(belief, head, least, keys, range);
+    let sieve = belief.sieve(head, least, keys, range);
     let mut room = kept.bar().saturating_sub(least);
     let mut first = usize::MAX;
     // While nothing would fall through, the one that comes round first is weighed first: most others do then.
     if !AGED && sieve.bits > 0 && room >= sieve.bits {
         first = soonest(keys, sieve);
-        weigh::<P, V, KIND>(leaf, (slot, first), 0, head, belief, kept);
+        weigh::<P, KIND>(leaf, (slot, first), 0, head, belief, kept);
         room = kept.bar().saturating_sub(least);
     }
     for (place, key) in keys.iter().enumerate() {
@@ -380,7 +349,7 @@ fn examine<P: Predictor, V: View<P>, const KIND: usize, const AGED: bool>(
             return place as u64;
         }
         if sieve.beyond(*key) + bias <= room && place != first {
-            weigh::<P, V, KIND>(leaf, (slot, place), bias, head, belief, kept);
+            weigh::<P, KIND>(leaf, (slot, place), bias, head, belief, kept);
             room = kept.bar().saturating_sub(least);
         }
     }
@@ -402,24 +371,24 @@ fn soonest(keys: &[u64], sieve: Sieve) -> usize {
 
 /// Works out what an entry of a leaf costs, and offers it if it is worth that.
 #[inline(always)]
-fn weigh<P: Predictor, V: View<P>, const KIND: usize>(
-    leaf: &Leaf<V::Item>,
+fn weigh<P: Predictor, const KIND: usize>(
+    leaf: &Leaf<P::Mark>,
     (slot, place): (usize, usize),
     bias: u64,
-    head: &V::Head,
+    head: &P::Head,
     belief: &P,
     kept: &mut impl KeepCandidates,
 ) {
     let (key, its) = (leaf.keys()[place], &leaf.rest()[place]);
-    let score = V::cost(belief, head, key, its.item, direction_of(KIND)) + bias;
+    let score = belief.cost(head, key, its.item, direction_of(KIND)) + bias;
     if score <= kept.bar() {
         kept.offer(Candidate { score, sequence: its.sequence, id: its.id, kind: KIND, slot, place });
     }
 }
 
-impl<P: Predictor, V: View<P>> Policy<P> for Greedy<P, V> {
+impl<P: Predictor> Policy<P> for Greedy<P> {
     fn add(&mut self, id: JobId, job: &Job<P::Spot>, belief: &P) {
-        let (key, item) = V::place(belief, job);
+        let (key, item) = (belief.key(job.spot), belief.mark(job.spot));
         let bias = self.bias(belief, job.arrived);
         let waiting = &mut self.waiting[kind(job.op)];
         waiting.add(Entry { key, sequence: job.sequence, bias, id, item });
@@ -429,7 +398,7 @@ impl<P: Predictor, V: View<P>> Policy<P> for Greedy<P, V> {
     }
 
     fn remove(&mut self, _: JobId, job: &Job<P::Spot>, belief: &P) {
-        self.waiting[kind(job.op)].remove(V::place(belief, job).0, job.sequence);
+        self.waiting[kind(job.op)].remove(belief.key(job.spot), job.sequence);
     }
 
     fn take(&mut self, now: Time, jobs: &Jobs<P::Spot>, belief: &P) -> Option<JobId> {
@@ -451,7 +420,6 @@ impl<P: Predictor, V: View<P>> Policy<P> for Greedy<P, V> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::satf::AccessTime;
     use crate::predict::Distance;
     use block::{Command, Extent, Lbn, Outcome, Qos, Request, RequestId};
 
@@ -506,13 +474,9 @@ mod tests {
     fn age_is_counted_in_the_same_ticks_whatever_is_learned() {
         for (before, after) in [(0, 1), (1, 0)] {
             let mut belief = Relearned { plain: Distance::default(), finer: before };
-            let mut policy = Greedy::<Relearned, AccessTime>::new(Ageing { weight: 0.5, limit: None });
+            let mut policy = Greedy::<Relearned>::new(Ageing { weight: 0.5, limit: None });
             let mut jobs = Jobs::new();
-            let add = |jobs: &mut Jobs<Lbn>,
-                       id: u32,
-                       ms: u64,
-                       belief: &Relearned,
-                       policy: &mut Greedy<Relearned, AccessTime>| {
+            let add = |jobs: &mut Jobs<Lbn>, id: u32, ms: u64, belief: &Relearned, policy: &mut Greedy<Relearned>| {
                 let request =
                     Request { id: RequestId(id), op: Op::Read, at: Extent::new(5000, 8), qos: Qos::default() };
                 let job = Job::new(&request, Time(ms * 1_000_000), u64::from(id), Lbn(5000));

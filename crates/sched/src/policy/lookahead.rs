@@ -15,7 +15,6 @@
 //! request comes true.
 
 use super::greedy::{AGE_LIMIT, Ageing, Candidate, Greedy, KeepCandidates, age_weight};
-use super::satf::AccessTime;
 use super::{Beside, Kind, Manual, Needs, Policy};
 use crate::beam;
 use crate::predict::Predictor;
@@ -66,7 +65,7 @@ impl Kind for Settings {
 const STEPS: u64 = LONGEST_HORIZON as u64;
 
 pub(super) struct Lookahead<P: Predictor> {
-    greedy: Greedy<P, AccessTime>,
+    greedy: Greedy<P>,
     beam: usize,
     horizon: usize,
     /// Plans of one length, and those of one more.

@@ -4,7 +4,6 @@
 use super::base::{Base, BaseOrder, Learn};
 use super::c_look::CLook;
 use super::greedy::{AGE_LIMIT, Ageing, Greedy, age_weight};
-use super::satf::AccessTime;
 use super::sstf::Sstf;
 use super::{Beside, Kind, Manual, Needs, Policy};
 use crate::predict::{Predictor, UNKNOWN};
@@ -41,7 +40,7 @@ impl Kind for Settings {
 pub(super) struct Smtf<P: Predictor> {
     learn: Learn,
     margin: f64,
-    mimic: Greedy<P, AccessTime>,
+    mimic: Greedy<P>,
     base: Box<dyn Base<P>>,
 }
 
