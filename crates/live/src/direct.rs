@@ -44,7 +44,7 @@ pub fn open(path: &Path, how: Use) -> Result<Direct, BadInput> {
         let what = format!("is mounted on {place}");
         return Err(BadInput::new(name, At::File, what, "unmount it first"));
     }
-    let file = ServedFile::open(path, 1, how).map_err(|error| make::open_error(path, how, &error))?;
+    let file = ServedFile::open(path, 1, how, true).map_err(|error| make::open_error(path, how, &error))?;
     Direct::new(Clock::of_the_machine(1.0), Box::new(file)).map_err(|error| kernel_error(&name, &error))
 }
 

@@ -59,8 +59,9 @@ pub fn device(choice: &DriveChoice, how: Use, short: bool, seed: u64) -> Result<
         }
         Live::File(path) => {
             let depth = if short && choice.queue == Some(1) { 1 } else { choice.queue.unwrap_or(0).max(AT_ONCE) };
-            let file = ServedFile::open(&path, depth, how).map_err(|error| open_error(&path, how, &error))?;
-            if !file.is_direct() {
+            let file =
+                ServedFile::open(&path, depth, how, choice.direct).map_err(|error| open_error(&path, how, &error))?;
+            if choice.direct && !file.is_direct() {
                 let why = match file.bytes() % BLOCK_BYTES {
                     0 => "as its file system has it no other way".into(),
                     over => format!("as its last block has {over} bytes of {BLOCK_BYTES}"),

@@ -57,6 +57,8 @@ const MOST_TOLD: usize = 64;
 const SMALL: u64 = 1 << 20;
 const SMALL_ONES: u64 = 64 << 20;
 const TINY: u64 = 64 << 10;
+/// Bytes that are sent before others are gathered.
+const PLENTY: u64 = 256 << 10;
 
 /// The transmission phase of all connections: requests in, replies out.
 pub struct Front {
@@ -465,8 +467,13 @@ impl RequestSource for Front {
             None => client.line.acknowledge(&work.request),
             Some(errno) => client.line.fail(&work.request, errno),
         }
+        // So much is on its way while the next is read: a socket takes no more at once.
+        let is_lost = client.line.unheard().1 >= PLENTY && client.line.send(work.client, hands).is_err();
         if let Some(data) = work.data {
             hands.pool.give(data.buffer);
+        }
+        if is_lost {
+            self.lose(work.client, hands);
         }
     }
 

@@ -29,7 +29,7 @@ fn open_device(experiment: &Experiment, array: &ArrayChoice) -> Result<Option<Op
         ));
     }
     // One batch is under way at a time.
-    let unit = ServedFile::open(path, 1, Use::Writes).map_err(|error| open_error(path, Use::Writes, &error))?;
+    let unit = ServedFile::open(path, 1, Use::Writes, true).map_err(|error| open_error(path, Use::Writes, &error))?;
     Ok(Some(OpenedLog { unit: Box::new(unit), path: path.display().to_string() }))
 }
 

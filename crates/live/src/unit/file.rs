@@ -17,7 +17,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::rc::Rc;
 
-/// A file, read and written past the page cache where it lets us.
+/// A file, read and written past the page cache where that is wanted and it lets us.
 pub struct ServedFile {
     file: Rc<OwnedFd>,
     /// The last block need not be whole.
@@ -28,6 +28,8 @@ pub struct ServedFile {
     zeroes: Zeroes,
     /// Whether it is a file: a hole of one takes no time, however long it is.
     is_regular: bool,
+    /// Whether it is in memory, so that nothing is gained by having the kernel read or write it while others are served.
+    in_memory: bool,
     /// By tag: what is left of the command.
     flying: Vec<Option<FileCommand>>,
     done: VecDeque<Done>,
@@ -43,14 +45,15 @@ struct FileCommand {
 }
 
 impl ServedFile {
-    /// Opens one that is there, which is given so many commands at once.
+    /// Opens one that is there, which is given so many commands at once; `past` the page cache, where it lets us.
     ///
     /// # Errors
     /// When it cannot be, is in use, or has no blocks.
-    pub fn open(path: &Path, depth: u16, how: Use) -> io::Result<ServedFile> {
+    pub fn open(path: &Path, depth: u16, how: Use, past: bool) -> io::Result<ServedFile> {
         let open = |more| claim::open(path, how, more);
-        let Claimed { file, locked } = match open(OFlags::DIRECT) {
-            Err(error) if error.kind() != ErrorKind::ResourceBusy => open(OFlags::empty())?,
+        let first = if past { OFlags::DIRECT } else { OFlags::empty() };
+        let Claimed { file, locked } = match open(first) {
+            Err(error) if past && error.kind() != ErrorKind::ResourceBusy => open(OFlags::empty())?,
             opened => opened?,
         };
         let flags = rustix::fs::fcntl_getfl(&file)?;
@@ -61,7 +64,7 @@ impl ServedFile {
         // Part of a block can only be written through the page cache.
         let whole = bytes.is_multiple_of(BLOCK_BYTES);
         let direct = whole && flags.contains(OFlags::DIRECT) && takes_blocks(&file);
-        if !direct {
+        if !direct && past {
             rustix::fs::fcntl_setfl(&file, flags - OFlags::DIRECT)?;
         }
         let zeroes = if how == Use::Writes && makes_zeroes(path, &file, bytes) {
@@ -70,14 +73,16 @@ impl ServedFile {
             Zeroes::default()
         };
         let is_regular = path.metadata().is_ok_and(|about| about.is_file());
-        Ok(ServedFile { locked, zeroes, is_regular, ..ServedFile::over(file, bytes, depth, direct) })
+        let in_memory = is_regular && lies_in_memory(&file);
+        Ok(ServedFile { locked, zeroes, is_regular, in_memory, ..ServedFile::over(file, bytes, depth, direct) })
     }
 
     /// One that is open, of so many bytes.
     pub(crate) fn over(file: OwnedFd, bytes: u64, depth: u16, direct: bool) -> ServedFile {
         let flying = vec![None; usize::from(depth)];
         let (file, zeroes, done) = (Rc::new(file), Zeroes::default(), VecDeque::new());
-        ServedFile { file, bytes, depth, direct, locked: false, zeroes, is_regular: false, flying, done }
+        let (locked, is_regular, in_memory) = (false, false, false);
+        ServedFile { file, bytes, depth, direct, locked, zeroes, is_regular, in_memory, flying, done }
     }
 
     /// The same, which makes such zeros.
@@ -117,8 +122,19 @@ impl ServedFile {
             (Verb::Discard(what), _) => RingOp::Discard(*from, *bytes, *what),
             _ => RingOp::Sync,
         };
+        if self.in_memory && matches!(op, RingOp::Read(..) | RingOp::Write(..)) {
+            let moved = carry_out(&self.file, &op);
+            return self.on_completion(kernel.now(), tag, moved, kernel);
+        }
         kernel.push(&self.file, RingToken::Unit(tag.0), op)
     }
+}
+
+/// Whether the file system of a file keeps it in memory: tmpfs or ramfs, by the numbers of `statfs(2)`.
+fn lies_in_memory(file: &OwnedFd) -> bool {
+    const TMPFS: u32 = 0x0102_1994;
+    const RAMFS: u32 = 0x8584_58F6;
+    rustix::fs::fstatfs(file).is_ok_and(|about| [TMPFS, RAMFS].contains(&(about.f_type as u32)))
 }
 
 impl ServedFile {
@@ -312,7 +328,7 @@ mod tests {
     fn a_last_block_that_is_not_whole_is_served_and_keeps_its_length() {
         let path = std::env::temp_dir().join(format!("halfturn-odd-{}", std::process::id()));
         std::fs::write(&path, [[1; 512].as_slice(), &[2; 88]].concat()).expect("a file");
-        let mut file = ServedFile::open(&path, 1, Use::Writes).expect("a file");
+        let mut file = ServedFile::open(&path, 1, Use::Writes, true).expect("a file");
         assert_eq!((file.bytes(), file.caps().blocks, file.is_direct()), (600, 2, false));
         let memory = Slice::new(1024);
         memory.buffer.put(0, &[9; 1024]);
@@ -325,5 +341,34 @@ mod tests {
         drop(file);
         assert!(std::fs::read(&path).expect("a file") == [7; 600], "it is as long as it was");
         std::fs::remove_file(&path).expect("its file");
+    }
+
+    /// What is in memory comes from there at once: the kernel is asked for nothing that it would do later.
+    #[test]
+    fn a_file_in_memory_is_read_and_written_at_once() {
+        let path = Path::new("/dev/shm").join(format!("halfturn-memory-{}", std::process::id()));
+        if std::fs::write(&path, [3; 8192]).is_err() {
+            println!("SKIPPED: there is no /dev/shm");
+            return;
+        }
+        for past in [false, true] {
+            let mut file = ServedFile::open(&path, 2, Use::Writes, past).expect("a file");
+            assert!(file.in_memory);
+            let mut host = Host::new(Clock::new(1.0), load::experiment::IoBackend::Auto).expect("a host");
+            let memory = Slice::new(4096);
+            memory.buffer.put(0, &[5; 4096]);
+            let mut at_once = |file: &mut ServedFile, verb| {
+                let command = Command::new(verb, Extent::new(8, 8), Place::Nowhere);
+                file.issue(Time::ZERO, Tag(1), &command, Some(memory.clone()), &mut host).expect("issued");
+                file.next_completion(Time::ZERO).expect("it is done").outcome
+            };
+            assert_eq!(at_once(&mut file, Verb::Write { fua: true }), Outcome::Ok);
+            memory.buffer.clear(0, 4096);
+            assert_eq!(at_once(&mut file, Verb::Read), Outcome::Ok);
+            assert!(memory.to_vec() == [5; 4096]);
+        }
+        let held = std::fs::read(&path).expect("a file");
+        std::fs::remove_file(&path).expect("its file");
+        assert!(held[..4096] == [3; 4096] && held[4096..] == [5; 4096]);
     }
 }

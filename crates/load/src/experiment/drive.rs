@@ -28,6 +28,10 @@ config::keys! {
     /// block device. `model` then tells what may be believed of that device.
     PATH: String = form("path", "`emulated:NAME`, `ram:SIZE`, or the path of a file or block device", text)
         .naming(NamedBy::FileOrKnown).else_told("none");
+    /// Whether a file or block device is read and written past the page cache of this machine, where its file system has it so.
+    /// Through the page cache what was read or written of late comes from memory, and the scheduler has no say in when the disk is
+    /// at work.
+    DIRECT: bool = bool("direct").usually("true");
     /// Where an emulated drive keeps its data.
     CONTENTS: Kept = word("contents").usually("memory");
     /// Most memory that an emulated drive takes for its data.
@@ -72,6 +76,9 @@ const MOST_LONGER: f64 = 9.0;
 /// Blocks of a device of memory at most: 16 TiB, of which only what is written is taken.
 const MOST_RAM: u64 = 1 << 35;
 
+/// How a path that names memory begins.
+const RAM: &str = "ram:";
+
 /// Where the contents of an emulated drive are.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Held {
@@ -112,6 +119,8 @@ pub struct DriveChoice {
     pub changes: Option<Document>,
     /// What serves for it in real time, where the file says.
     pub live: Option<Live>,
+    /// Whether a file is to be read and written past the page cache.
+    pub direct: bool,
     /// Whether it has the noise its file describes.
     pub noise: bool,
     /// Standard deviation of a seek's time, in place of what its file says.
@@ -136,6 +145,7 @@ impl DriveChoice {
             model,
             changes: None,
             live: None,
+            direct: true,
             noise: true,
             seek_noise: None,
             read_cache,
@@ -285,6 +295,7 @@ pub(super) fn read_one(section: &Section, folder: &Path) -> Result<DriveChoice, 
     let choice = DriveChoice {
         model: model.unwrap_or_default(),
         changes,
+        direct: section.value(&DIRECT)?,
         live,
         noise: section.value(&NOISE)?,
         seek_noise: section.get(&SEEK_NOISE)?,
@@ -354,6 +365,11 @@ fn read_live(section: &Section, folder: &Path) -> Result<(Option<Live>, Option<S
         let what = format!("`{key}` is of use only with an emulated drive");
         return Err(section.error(key, what, "give `path = \"emulated:NAME\"`, or take it out"));
     }
+    let is_file = path.as_deref().is_some_and(|path| emulated.is_none() && !path.starts_with(RAM));
+    if section.has(DIRECT.name()) && !is_file {
+        let what = format!("`{}` is of use only with a file or a block device", DIRECT.name());
+        return Err(section.error(DIRECT.name(), what, "give its `path`, or take it out"));
+    }
     if let Some(name) = emulated {
         let held = match (contents, file) {
             (Kept::Memory, None) => Held::Memory(memory * BLOCK_BYTES),
@@ -371,7 +387,7 @@ fn read_live(section: &Section, folder: &Path) -> Result<(Option<Live>, Option<S
         return Ok((Some(Live::Emulated(held)), Some(name.into())));
     }
     let Some(path) = path else { return Ok((None, None)) };
-    if let Some(size) = path.strip_prefix("ram:") {
+    if let Some(size) = path.strip_prefix(RAM) {
         let mend = "write one such as ram:2GiB";
         return match units::blocks(size) {
             Ok(blocks) if (1..=MOST_RAM).contains(&blocks) => Ok((Some(Live::Ram(blocks)), None)),
