@@ -90,14 +90,19 @@ impl VirtualMachine {
             | VhostUserProtocolFeatures::CONFIG
             | VhostUserProtocolFeatures::INFLIGHT_SHMFD
             | VhostUserProtocolFeatures::REPLY_ACK;
-        assert!(protocol.contains(wanted));
-        frontend.set_protocol_features(wanted).expect("agreed");
-        frontend.set_hdr_flags(vhost::vhost_user::message::VhostUserHeaderFlag::NEED_REPLY);
+        let used = protocol & wanted;
+        frontend.set_protocol_features(used).expect("agreed");
+        if used.contains(VhostUserProtocolFeatures::REPLY_ACK) {
+            frontend.set_hdr_flags(vhost::vhost_user::message::VhostUserHeaderFlag::NEED_REPLY);
+        }
         assert!(frontend.get_queue_num().expect("queues") >= self.vrings.len() as u64);
-        let told = VhostUserInflight::new(0, 0, self.vrings.len() as u16, self.entries);
-        let inflight = self.inflight.take().unwrap_or_else(|| frontend.get_inflight_fd(&told).expect("memory"));
-        frontend.set_inflight_fd(&inflight.0, inflight.1.as_raw_fd()).expect("taken");
-        self.inflight = Some(inflight);
+        // Others know nothing of that.
+        if used.contains(VhostUserProtocolFeatures::INFLIGHT_SHMFD) {
+            let told = VhostUserInflight::new(0, 0, self.vrings.len() as u16, self.entries);
+            let inflight = self.inflight.take().unwrap_or_else(|| frontend.get_inflight_fd(&told).expect("memory"));
+            frontend.set_inflight_fd(&inflight.0, inflight.1.as_raw_fd()).expect("taken");
+            self.inflight = Some(inflight);
+        }
         let region = self.memory.iter().next().expect("a region");
         let region = VhostUserMemoryRegionInfo::from_guest_region(region).expect("shared");
         frontend.set_mem_table(&[region]).expect("mapped");

@@ -1,6 +1,8 @@
 //! A service as its clients see it, and an emulated drive as its clock sees it.
 
 mod arrays;
+#[cfg(feature = "vhost-user")]
+mod beside;
 mod clients;
 mod devices;
 mod emulated;
