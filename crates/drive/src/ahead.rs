@@ -145,6 +145,10 @@ impl Drive {
 
     /// The same behind what is still being sent.
     fn run_ahead_of(&self, sent: &Sent, so_far: &mut Progress, limit: Lbn, until: Time) {
+        // Mostly there is room for all of it from the beginning.
+        if limit <= self.room_before(sent, 0) {
+            return self.mechanics.go_on(&self.spindle, so_far, limit, until, Direction::Read);
+        }
         loop {
             let next = self.spindle.reach(so_far.at, so_far.after.angle).max(so_far.at);
             let bound = if next >= sent.until { limit } else { limit.min(self.room_after(sent, next)) };
@@ -172,7 +176,12 @@ impl Drive {
     /// Up to which block a segment has room at `now`, of which blocks are being sent.
     fn room_after(&self, sent: &Sent, now: Time) -> Lbn {
         let gone = (now.since(sent.from).0 << 16) / self.read_block.max(1);
-        Lbn(sent.at.start.0 + gone.min(u64::from(sent.at.blocks)) + u64::from(self.cache.segment))
+        self.room_before(sent, gone.min(u64::from(sent.at.blocks)))
+    }
+
+    /// The same where so many of the blocks have gone.
+    fn room_before(&self, sent: &Sent, gone: u64) -> Lbn {
+        Lbn(sent.at.start.0 + gone + u64::from(self.cache.segment))
     }
 
     /// What is sent of `at` from `from` until `until` keeps its place in the segment; what was there at once goes at once.
