@@ -21,6 +21,7 @@ mod fio;
 mod guest;
 mod hostile;
 mod mounted;
+mod nbdkit;
 mod offered;
 mod pages;
 mod reloaded;
