@@ -17,7 +17,7 @@ use load::PART_NAMES;
 use load::experiment::Exposed;
 use rustix::net::sockopt::{Timeout, set_socket_timeout};
 use sched::Pulse;
-use sched::predict::Grasp;
+use sched::predict::{Grasp, OrderBasis};
 use serde_json::{Value, json};
 use std::fmt::Write as _;
 use std::io::{self, Read, Write};
@@ -123,10 +123,11 @@ impl ServiceMetrics {
 
     /// What was learned of the device; null where nothing is learned in use.
     pub(crate) fn learned_json(&self) -> Value {
-        let Some(Grasp { turn, known, off, usual, is_settled }) = self.pulse.grasp else { return Value::Null };
+        let Some(Grasp { turn, known, off, usual, basis }) = self.pulse.grasp else { return Value::Null };
         json!({
             "turn_ms": turn.as_ms(), "known_blocks": f64::from(known) / 1e3, "error_ms": off.as_ms(),
-            "error_by_distance_ms": usual.as_ms(), "in_use": is_settled,
+            "error_by_distance_ms": usual.as_ms(), "in_use": basis == OrderBasis::Forecasts,
+            "by_arrival": basis == OrderBasis::Arrival,
         })
     }
 
@@ -225,7 +226,7 @@ pub(crate) fn metrics_json(all: &[DeviceMetrics]) -> Option<Value> {
 /// What is told of a device as a whole.
 type OfDevice = fn(&ServiceMetrics) -> f64;
 
-const OF_DEVICE: [(Family, OfDevice); 10] = [
+const OF_DEVICE: [(Family, OfDevice); 11] = [
     (Family("halfturn_scheduler_requests", "gauge", "Requests that the scheduler has."), |counted| {
         f64::from(counted.pulse.waiting)
     }),
@@ -270,9 +271,17 @@ const OF_DEVICE: [(Family, OfDevice); 10] = [
         Family(
             "halfturn_learned_in_use",
             "gauge",
-            "With policy auto: 1 while forecasts order requests, 0 while distance does.",
+            "With policy auto: 1 while forecasts order requests, 0 while distance or arrival does.",
         ),
-        |counted| f64::from(u8::from(counted.grasp().is_settled)),
+        |counted| f64::from(u8::from(counted.grasp().basis == OrderBasis::Forecasts)),
+    ),
+    (
+        Family(
+            "halfturn_learned_by_arrival",
+            "gauge",
+            "With policy auto: 1 while requests go in order of arrival, since distance gains nothing.",
+        ),
+        |counted| f64::from(u8::from(counted.grasp().basis == OrderBasis::Arrival)),
     ),
 ];
 

@@ -268,8 +268,10 @@ pub struct LearnedInUse {
     pub error_ms: f64,
     /// How far off distance alone is, ms.
     pub error_by_distance_ms: f64,
-    /// Whether requests are ordered by forecasts; else by distance.
+    /// Whether requests are ordered by forecasts; else by distance or arrival.
     pub in_use: bool,
+    /// Whether they go in order of arrival, since distance gains nothing.
+    pub by_arrival: bool,
 }
 
 /// A distribution of errors in milliseconds.

@@ -7,7 +7,7 @@ use drive::Account;
 use flow::Picture;
 use load::Meter;
 use load::results;
-use sched::predict::Grasp;
+use sched::predict::{Grasp, OrderBasis};
 
 /// The work that scheduling took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -117,7 +117,8 @@ impl ArrivalCounts {
                     known_blocks: f64::from(grasp.known) / 1e3,
                     error_ms: grasp.off.as_ms(),
                     error_by_distance_ms: grasp.usual.as_ms(),
-                    in_use: grasp.is_settled,
+                    in_use: grasp.basis == OrderBasis::Forecasts,
+                    by_arrival: grasp.basis == OrderBasis::Arrival,
                 }),
                 ..results::Learned::default()
             }),

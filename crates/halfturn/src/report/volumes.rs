@@ -47,7 +47,11 @@ pub(super) fn show_devices<'a>(
 /// What `policy = "auto"` has learned of the device, and how sure it is; nothing where nothing is learned in use.
 pub(super) fn tell_learned(told: &Value) -> String {
     let figure = |key: &str| told[key].as_f64().unwrap_or(0.0);
-    let order = if told["in_use"] == true { "requests go by that" } else { "requests go by distance" };
+    let order = match (&told["in_use"], &told["by_arrival"]) {
+        (in_use, _) if in_use == true => "requests go by that",
+        (_, by_arrival) if by_arrival == true => "requests go in order of arrival, since distance gains nothing",
+        _ => "requests go by distance",
+    };
     match figure("turn_ms") {
         _ if told.is_null() => String::new(),
         turn if turn > 0.0 => format!(
@@ -87,4 +91,22 @@ fn row(volume: &Value) -> Vec<String> {
         ms("p50"),
         ms("p99"),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_requests_go_by_is_told_in_each_case() {
+        for (in_use, by_arrival, told) in [
+            (false, false, "requests go by distance"),
+            (false, true, "requests go in order of arrival, since distance gains nothing"),
+            (true, false, "requests go by that"),
+        ] {
+            let learned = tell_learned(&json!({ "turn_ms": 0.0, "in_use": in_use, "by_arrival": by_arrival }));
+            assert_eq!(learned, format!("\n learned: nothing is known to turn; {told}\n"));
+        }
+        assert_eq!(tell_learned(&Value::Null), "");
+    }
 }

@@ -183,6 +183,14 @@ impl DriveChoice {
         Ok(sheet)
     }
 
+    /// The device as its file has it, but for what is changed.
+    fn read_model(&self) -> Result<Model, BadInput> {
+        match &self.changes {
+            Some(changes) => disk::change::read_changed(&self.model, changes),
+            None => disk::catalogue::model(&self.model),
+        }
+    }
+
     /// The device it names, as it wants it.
     ///
     /// # Errors
@@ -197,21 +205,10 @@ impl DriveChoice {
             let mend = "add `model`: a name `halfturn drive list` shows, or a file that `halfturn profile -o` wrote";
             return Err(BadInput::new(place, At::File, what, mend));
         }
-        let model = match &self.changes {
-            Some(changes) => disk::change::read_changed(&self.model, changes)?,
-            None => disk::catalogue::model(&self.model)?,
-        };
+        let model = self.read_model()?;
         let bad = |what: String, mend| Err(BadInput::new(self.model.clone(), At::File, what, mend));
-        let most = model.depth();
-        let depth = self.queue.unwrap_or(most);
-        if depth > most {
-            let what = format!("the drive takes {most} commands at once, not {depth}");
-            let mend = match model {
-                Model::Disk(_) => {
-                    "ask for no more in `queue` of [drive], or give the drive's file a [queue] with a greater depth"
-                }
-                Model::Other(_) => "ask for no more in `queue` of [drive], or give its file a greater `depth`",
-            };
+        let depth = self.queue.unwrap_or(model.depth());
+        if let Some((what, mend)) = refuse_depth(&self.model, &model, depth) {
             return bad(what, mend);
         }
         Ok(match model {
@@ -236,6 +233,17 @@ impl DriveChoice {
             }
         })
     }
+}
+
+/// Why a device is not given so many commands at once, and what to do about it.
+fn refuse_depth(name: &str, model: &Model, depth: u16) -> Option<(String, &'static str)> {
+    let most = model.depth();
+    let many = if most == 1 { "1 command".to_owned() } else { format!("{most} commands") };
+    let mend = match model {
+        Model::Disk(_) => "ask for no more in `queue`, or give the drive's file a [queue] with a greater depth",
+        Model::Other(_) => "ask for no more in `queue`, or give its file a greater `depth`",
+    };
+    (depth > most).then(|| (format!("{name} takes {many} at once, not {depth}"), mend))
 }
 
 /// What `[drive]` or `[[disk]]` say.
@@ -305,6 +313,13 @@ pub(super) fn read_one(section: &Section, folder: &Path) -> Result<DriveChoice, 
         drift: section.section(drift().name())?.map(|drift| read_drift(&drift)).transpose()?,
     };
     section.close()?;
+    // Whoever takes one command takes any device's file as it is, and a file that is wrong is refused where it is used.
+    let asked = choice.queue.filter(|queue| *queue > 1);
+    if let (Some(queue), Ok(model)) = (asked, choice.read_model())
+        && let Some((what, mend)) = refuse_depth(&choice.model, &model, queue)
+    {
+        return Err(section.error(QUEUE.name(), what, mend));
+    }
     Ok(choice)
 }
 

@@ -338,7 +338,7 @@ fn volumes_of_one_priority_share_out_the_arm_of_a_disk_unless_something_else_dec
         (satf, disk, ["priority = 1", ""]),
         (satf, disk, ["class = \"both\"", "class = \"both\""]),
         (satf, "path = \"ram:4GiB\"", ["", ""]),
-        (satf, "path = \"emulated:st318437lw\"\nqueue = 4", ["", ""]),
+        (satf, "path = \"emulated:nl20\"\nqueue = 4", ["", ""]),
         ("policy = \"satf\"\nfair = false", disk, ["", ""]),
         ("policy = \"yield\"", disk, ["", ""]),
         ("policy = \"satf\"\npredictor = \"mimic\"", disk, ["", ""]),

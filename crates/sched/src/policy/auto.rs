@@ -1,10 +1,10 @@
-//! Whatever the device: by distance while nothing more is known of it, and by access time as soon as that was told better than
-//! distance tells it.
+//! Whatever the device: by distance while nothing more is known of it, by access time as soon as that was told better than
+//! distance tells it, and by arrival where distance was found to gain nothing.
 
 use super::greedy::{AGE_LIMIT, Ageing, Greedy, age_weight};
 use super::sstf::Sstf;
 use super::{Beside, Kind, Manual, Needs, Policy};
-use crate::predict::Predictor;
+use crate::predict::{OrderBasis, Predictor};
 use crate::{Job, JobId, Jobs};
 use block::{BadInput, Span, Time};
 use config::{Key, Section};
@@ -21,7 +21,7 @@ pub struct Settings {
 impl Kind for Settings {
     const MANUAL: Manual = Manual {
         name: "auto",
-        text: "Needs no choice and no knowledge, on any device: it begins as `sstf`, learns the device from the times at which commands complete (predictor `in-use`), and becomes `satf` once its forecasts are better than distance. Where nothing turns it stays as it began; what changes is noticed and learned anew.",
+        text: "Needs no choice and no knowledge, on any device: it begins as `sstf`, learns the device from the times at which commands complete (predictor `in-use`), and becomes `satf` once its forecasts are better than distance. Where nothing turns and distance gains nothing, it becomes `fcfs`; what changes is noticed and learned anew.",
         keys: &[AGE_WEIGHT.about, AGE_LIMIT.about],
         example: "policy = \"auto\"",
         needs: Needs::Learning,
@@ -32,17 +32,20 @@ impl Kind for Settings {
     }
 
     fn make<P: Predictor + 'static>(&self, _: &Beside) -> Box<dyn Policy<P>> {
-        let (by_distance, by_time) = (Sstf::new(), Greedy::new(self.ageing));
-        Box::new(AutoOrder { by_distance, by_time, limit: self.ageing.limit })
+        // Under a limit that nobody waits for, it keeps the order of arrival even where age does not count.
+        let limit = self.ageing.limit.unwrap_or(Span(u64::MAX));
+        let by_time = Greedy::new(Ageing { limit: Some(limit), ..self.ageing });
+        Box::new(AutoOrder { by_distance: Sstf::new(), by_time, limit })
     }
 }
 
-/// Both orders of what waits, of which one is followed.
+/// All orders of what waits, of which one is followed.
 struct AutoOrder<P: Predictor> {
     by_distance: Sstf,
+    /// By arrival, too: it knows what came first.
     by_time: Greedy<P>,
     /// By distance, too, what has waited longer goes first.
-    limit: Option<Span>,
+    limit: Span,
 }
 
 impl<P: Predictor> Policy<P> for AutoOrder<P> {
@@ -57,14 +60,15 @@ impl<P: Predictor> Policy<P> for AutoOrder<P> {
     }
 
     fn take(&mut self, now: Time, jobs: &Jobs<P::Spot>, belief: &P) -> Option<JobId> {
-        if belief.is_settled() {
+        let basis = belief.order_basis();
+        if basis == OrderBasis::Forecasts {
             let id = self.by_time.take(now, jobs, belief)?;
             self.by_distance.remove(id, jobs.get(id)?, belief);
             return Some(id);
         }
         let oldest = self.by_time.oldest(now, jobs, belief).first;
-        let late = |(_, arrived): &(JobId, Time)| self.limit.is_some_and(|limit| now.since(*arrived) > limit);
-        if let Some((id, _)) = oldest.filter(late) {
+        let is_next = |(_, arrived): &(JobId, Time)| basis == OrderBasis::Arrival || now.since(*arrived) > self.limit;
+        if let Some((id, _)) = oldest.filter(is_next) {
             self.remove(id, jobs.get(id)?, belief);
             return Some(id);
         }

@@ -170,8 +170,20 @@ pub struct Grasp {
     pub off: Span,
     /// How far off distance alone would be.
     pub usual: Span,
-    /// Whether requests are ordered by forecasts; else by distance.
-    pub is_settled: bool,
+    /// What requests are ordered by.
+    pub basis: OrderBasis,
+}
+
+/// What waiting requests are ordered by, as far as the device is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OrderBasis {
+    /// Distance: nothing better is known.
+    #[default]
+    Distance,
+    /// Their arrival, since distance gains nothing.
+    Arrival,
+    /// Forecasts of what they cost.
+    Forecasts,
 }
 
 /// What the scheduler believes of a device, from a profile or from past times, never from the device itself.
@@ -272,9 +284,9 @@ pub trait Predictor {
         true
     }
 
-    /// Whether its costs are to be gone by: one that learns in use may not know enough yet, and then distance is better.
-    fn is_settled(&self) -> bool {
-        true
+    /// What waiting requests are to be ordered by: one that learns in use may not know enough yet for its costs to count.
+    fn order_basis(&self) -> OrderBasis {
+        OrderBasis::Forecasts
     }
 
     /// What it knows by now; nothing where it does not learn in use.

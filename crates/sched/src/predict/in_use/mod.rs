@@ -4,24 +4,29 @@
 //! It begins by distance alone. Reads of near blocks come back a whole number of revolutions apart, which tells whether anything
 //! turns, and how fast ([`turning`]). From then on each read tells the angle at which it ended, and neighbouring ones at which
 //! angles the blocks between them lie ([`chart`]). What a move of the arm takes is the least that its distance was seen to take
-//! ([`reach`]). Costs count ([`Predictor::is_settled`]) from when they told the times of commands better than distance alone did,
-//! and as long as they do: what has changed is noticed by that, forgotten and learned anew.
+//! ([`reach`]). Costs count ([`Predictor::order_basis`]) from when they told the times of commands better than distance alone did,
+//! and as long as they do: what has changed is noticed by that, forgotten and learned anew. Where nothing turns and times do not
+//! rise with distance ([`slope`]), distance counts for nothing ([`arrival`]).
 //!
 //! Costs are in nanoseconds, angles in 2⁻³² revolutions.
 
+mod arrival;
 mod chart;
 mod reach;
 mod sample;
+mod slope;
 #[cfg(test)]
 mod tests;
 mod trial;
 mod turning;
 
-use super::{Grasp, Knowledge, Manual, Predictor, Recipe, Tells};
+use super::{Grasp, Knowledge, Manual, OrderBasis, Predictor, Recipe, Tells};
+use arrival::ArrivalTrial;
 use block::{Command, Direction, Extent, Lbn, Outcome, Span, Time, Verb};
 use chart::{AngleChart, ChartDrawing};
 use reach::ReachTimes;
 use sample::{Allowance, LookMemory, Sample};
+use slope::Stride;
 use trial::{ForecastsAre, OrderTrial};
 use turning::{RateSearch, Turning};
 
@@ -145,6 +150,9 @@ pub struct InUse {
     reach: [ReachTimes; 2],
     forecasts: Forecasts,
     trial: OrderTrial,
+    arrival: ArrivalTrial,
+    /// The block after the last command that came back.
+    ended: Lbn,
     /// Of a thousand blocks, those whose angles were known when it was last looked.
     known: u16,
     buffered: u32,
@@ -177,6 +185,8 @@ impl InUse {
             reach: [ReachTimes::default(), ReachTimes::default()],
             forecasts: Forecasts::default(),
             trial: OrderTrial::default(),
+            arrival: ArrivalTrial::default(),
+            ended: Lbn(0),
             known: 0,
             buffered: 0,
             buffered_time: 0,
@@ -383,20 +393,18 @@ impl Predictor for InUse {
         (self.buffered >= TRUST).then_some(self.buffered_time)
     }
 
-    fn is_settled(&self) -> bool {
-        self.trial.follows_costs() && self.flights.is_empty()
+    fn order_basis(&self) -> OrderBasis {
+        match self.basis() {
+            // With others in the device it is not known where the head will be.
+            OrderBasis::Forecasts if !self.flights.is_empty() => OrderBasis::Distance,
+            basis => basis,
+        }
     }
 
     fn grasp(&self) -> Option<Grasp> {
         let Forecasts { angles, distance, .. } = self.forecasts;
         let (off, usual) = (Span(angles as u64), Span(distance as u64));
-        Some(Grasp {
-            turn: Span(self.turning.period()),
-            known: self.known,
-            off,
-            usual,
-            is_settled: self.trial.follows_costs(),
-        })
+        Some(Grasp { turn: Span(self.turning.period()), known: self.known, off, usual, basis: self.basis() })
     }
 
     fn memory(&self) -> Option<(usize, usize)> {
@@ -446,6 +454,14 @@ impl Predictor for InUse {
             return;
         }
         let took = happened.since(flight.issued.max(free)).0;
+        let ended = std::mem::replace(&mut self.ended, flight.at.end());
+        match self.turning.rate {
+            0 => {
+                let distance = flight.at.start.0.abs_diff(ended.0);
+                self.arrival.add(Stride::new(flight.verb.direction(), flight.at.blocks, distance, took));
+            }
+            _ => self.arrival.rule_out(),
+        }
         if flight.alone {
             let forecasts = if self.forecasts.counts { ForecastsAre::Good } else { ForecastsAre::Bad };
             self.trial.add(took, forecasts);
@@ -477,6 +493,15 @@ impl Predictor for InUse {
 }
 
 impl InUse {
+    /// What requests are ordered by, while nothing is in the device.
+    fn basis(&self) -> OrderBasis {
+        match (self.trial.follows_costs(), self.arrival.follows_arrival()) {
+            (true, _) => OrderBasis::Forecasts,
+            (false, true) => OrderBasis::Arrival,
+            (false, false) => OrderBasis::Distance,
+        }
+    }
+
     /// A write came back, after so long.
     fn end_write(&mut self, flight: &WatchedCommand, took: u64) {
         if !flight.alone {

@@ -1,7 +1,7 @@
 //! A made-up platter, learned from nothing but its completions.
 
 use super::InUse;
-use crate::predict::Predictor;
+use crate::predict::{OrderBasis, Predictor};
 use block::{Command, Extent, Lbn, Outcome, Place, Time, Verb};
 
 /// Zones of so many tracks of so many blocks; each next track begins a fifth of a turn later, each sixth one a third.
@@ -33,12 +33,14 @@ struct Bench {
     now: Time,
     track: u64,
     period: f64,
+    /// What the arm takes for the way of so many tracks' root, in ns.
+    way: f64,
     dice: u64,
 }
 
 impl Bench {
     fn new() -> Bench {
-        Bench { mimic: InUse::new(blocks()), now: Time(1), track: 0, period: 6_003_001.7, dice: 7 }
+        Bench { mimic: InUse::new(blocks()), now: Time(1), track: 0, period: 6_003_001.7, way: 30_000.0, dice: 7 }
     }
 
     fn draw(&mut self, below: u64) -> u64 {
@@ -54,7 +56,7 @@ impl Bench {
         let (head, _) = self.mimic.head(self.now);
         let cost = self.mimic.cost(&head, self.mimic.key(spot), self.mimic.mark(spot), block::Direction::Read);
         let (angle, width, track) = place(at.start.0);
-        let seek = 800_000.0 + 30_000.0 * (self.track.abs_diff(track) as f64).sqrt() + self.draw(60_000) as f64;
+        let seek = 800_000.0 + self.way * (self.track.abs_diff(track) as f64).sqrt() + self.draw(60_000) as f64;
         let arrived = self.now.0 as f64 + seek;
         let wait = (angle - arrived / self.period).rem_euclid(1.0) * self.period;
         let began = seek + if turns { wait } else { 0.0 };
@@ -87,7 +89,23 @@ fn where_nothing_turns_costs_are_not_gone_by() {
     let mut bench = Bench::new();
     bench.read_many(20_000, false);
     assert_eq!(bench.mimic.turning.rate, 0);
-    assert!(!bench.mimic.is_settled() && !bench.mimic.forecasts.counts);
+    assert!(!bench.mimic.forecasts.counts);
+    assert_eq!(bench.mimic.order_basis(), OrderBasis::Distance, "far blocks take longer");
+}
+
+#[test]
+fn where_nothing_turns_and_far_blocks_take_no_longer_arrival_is_gone_by_until_they_do() {
+    let mut bench = Bench::new();
+    bench.way = 0.0;
+    bench.read_many(2000, false);
+    assert_eq!(bench.mimic.order_basis(), OrderBasis::Arrival);
+    assert_eq!(bench.mimic.grasp().expect("it learns").basis, OrderBasis::Arrival);
+    bench.way = 30_000.0;
+    bench.read_many(2000, false);
+    assert_eq!(bench.mimic.order_basis(), OrderBasis::Distance);
+    bench.way = 0.0;
+    bench.read_many(8000, false);
+    assert_eq!(bench.mimic.order_basis(), OrderBasis::Arrival);
 }
 
 /// What looks at thousands of reads goes on with each read that comes, for as long as one may be kept waiting: where nothing turns
@@ -163,8 +181,9 @@ fn costs_are_tried_once_forecasts_are_good_and_never_before() {
     for i in 0..12_000 {
         let counted = bench.mimic.forecasts.counts;
         bench.read(true);
-        assert!(counted || !bench.mimic.is_settled(), "read {i}");
-        tried += u32::from(bench.mimic.is_settled());
+        let is_tried = bench.mimic.order_basis() == OrderBasis::Forecasts;
+        assert!(counted || !is_tried, "read {i}");
+        tried += u32::from(is_tried);
     }
     assert!(tried > 0);
 }

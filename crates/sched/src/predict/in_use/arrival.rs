@@ -1,0 +1,258 @@
+//! Whether anything is gained by what is near going first. Where nothing turns and commands take no longer the farther they lie
+//! apart, all of them may go in the order in which they came: nobody waits for longer then, and nothing is lost.
+//!
+//! That is believed once the rise of times with distance is known to be next to none, and then tried: by arrival, distances are as
+//! long as they come, and what matters over long ways only is seen. It is given up as soon as times do rise with distance,
+//! something is known to turn, or commands take longer than they did by distance, and found out anew from time to time.
+
+use super::slope::{DistanceSlope, Rise, Stride};
+
+/// The least rise with an octave that counts, as a share of a command's time. By arrival commands lie some eight octaves farther
+/// apart than by distance where hundreds wait.
+const RISE: f64 = 0.005;
+
+/// How sure one must be, in standard errors: that times do not rise, and that they do.
+const SURE_OF_NONE: f64 = 2.0;
+const SURE_OF_RISE: f64 = 4.0;
+
+/// It is asked for each time so many commands came back, of so many at least.
+const ASKED: u32 = 64;
+const FEWEST: u32 = 256;
+/// Commands after which those before are forgotten: by distance, and by arrival, where a change is to be noticed soon.
+const KEPT: u32 = 1 << 17;
+const LATELY: u32 = 1024;
+
+/// Where commands come to take so many times as long, or so much less, it is another device.
+const OTHER: f64 = 2.0;
+
+/// Commands of the trial, and how much longer than by distance they may take; so much longer ends it after fewer.
+const TRIED: u32 = 400;
+const LONGER: f64 = 0.05;
+const SOON: u32 = 64;
+const MUCH_LONGER: f64 = 0.2;
+
+/// After so many commands by arrival it is found out anew what they take by distance.
+const HELD: u32 = 1 << 16;
+/// Commands before it is tried again, at first and at most.
+const PAUSE: u32 = 4_000;
+const LONGEST_PAUSE: u32 = 1 << 18;
+
+/// What is gone by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ArrivalStage {
+    /// By distance, as long as that may gain anything.
+    Near,
+    /// By arrival, to compare it with distance.
+    Trying,
+    /// By arrival, which costs nothing.
+    Held,
+}
+
+/// The state of that question.
+#[derive(Clone, Debug)]
+pub(super) struct ArrivalTrial {
+    stage: ArrivalStage,
+    slope: DistanceSlope,
+    /// What commands took by distance before arrival was tried.
+    near: DistanceSlope,
+    /// Commands since the stage began.
+    since: u32,
+    /// What commands took, and what they would have taken by what is known of distance, in ns: those of the trial, or since it was asked last.
+    took: f64,
+    usual: f64,
+    /// Commands until arrival may be tried, and how many it will be after the next loss.
+    left: u32,
+    pause: u32,
+}
+
+impl Default for ArrivalTrial {
+    fn default() -> ArrivalTrial {
+        ArrivalTrial {
+            stage: ArrivalStage::Near,
+            slope: DistanceSlope::default(),
+            near: DistanceSlope::default(),
+            since: 0,
+            took: 0.0,
+            usual: 0.0,
+            left: 0,
+            pause: PAUSE,
+        }
+    }
+}
+
+impl ArrivalTrial {
+    /// Whether requests go in the order in which they came.
+    #[inline(always)]
+    pub(super) fn follows_arrival(&self) -> bool {
+        self.stage != ArrivalStage::Near
+    }
+
+    /// Something turns: distance counts, or more than that is known.
+    pub(super) fn rule_out(&mut self) {
+        if self.follows_arrival() {
+            self.begin(ArrivalStage::Near);
+        }
+    }
+
+    /// A command came back, and nothing is known to turn.
+    pub(super) fn add(&mut self, stride: Stride) {
+        let known = if self.stage == ArrivalStage::Trying { &self.near } else { &self.slope };
+        if let Some((usual, took)) = known.usual(stride) {
+            self.usual += usual;
+            self.took += took;
+        }
+        self.slope.add(stride);
+        self.since = self.since.saturating_add(1);
+        self.left = self.left.saturating_sub(1);
+        let asked = self.slope.seen.is_multiple_of(ASKED);
+        let rise = if asked { self.slope.rise() } else { None };
+        let rises = rise.is_some_and(|Rise { share, error }| share.abs() - SURE_OF_RISE * error > RISE);
+        match self.stage {
+            ArrivalStage::Near => {
+                let none = |Rise { share, error }: Rise| share.abs() + SURE_OF_NONE * error < RISE;
+                // What is known of a rise by now would only hide that it ends.
+                if rises || self.slope.seen >= KEPT || (asked && self.is_other()) {
+                    self.slope.clear();
+                } else if self.left == 0 && self.slope.seen >= FEWEST && rise.is_some_and(none) {
+                    std::mem::swap(&mut self.near, &mut self.slope);
+                    self.begin(ArrivalStage::Trying);
+                }
+            }
+            ArrivalStage::Trying | ArrivalStage::Held if rises => self.lose(),
+            ArrivalStage::Trying => self.compare(),
+            ArrivalStage::Held if self.since >= HELD => self.begin(ArrivalStage::Near),
+            ArrivalStage::Held if self.slope.seen >= LATELY => self.slope.clear(),
+            ArrivalStage::Held => {}
+        }
+        if asked && self.stage == ArrivalStage::Near {
+            (self.took, self.usual) = (0.0, 0.0);
+        }
+    }
+
+    /// Whether commands take much longer of late than before, or much less.
+    fn is_other(&self) -> bool {
+        self.took > OTHER * self.usual || self.usual > OTHER * self.took
+    }
+
+    /// One more command of the trial.
+    fn compare(&mut self) {
+        if self.since >= SOON && self.took > self.usual * (1.0 + MUCH_LONGER) {
+            self.lose();
+        } else if self.since >= TRIED {
+            match self.took <= self.usual * (1.0 + LONGER) {
+                true => {
+                    self.pause = PAUSE;
+                    self.begin(ArrivalStage::Held);
+                }
+                false => self.lose(),
+            }
+        }
+    }
+
+    fn begin(&mut self, stage: ArrivalStage) {
+        (self.stage, self.since, self.took, self.usual) = (stage, 0, 0.0, 0.0);
+        self.slope.clear();
+    }
+
+    fn lose(&mut self) {
+        self.begin(ArrivalStage::Near);
+        self.left = self.pause;
+        self.pause = (self.pause * 2).min(LONGEST_PAUSE);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use block::Direction;
+
+    const BLOCKS: u64 = 1 << 28;
+
+    /// Commands, each by what is gone by: near ones by distance, any by arrival.
+    struct Play {
+        trial: ArrivalTrial,
+        state: u64,
+    }
+
+    impl Play {
+        fn new() -> Play {
+            Play { trial: ArrivalTrial::default(), state: 5 }
+        }
+
+        fn draw(&mut self, below: u64) -> u64 {
+            self.state = self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (self.state >> 33) % below
+        }
+
+        /// So many commands that take so long by their distance, up to a `noise` percent more or less; how many went by arrival.
+        fn go_on(&mut self, commands: u32, noise: u64, time: impl Fn(u64) -> u64) -> u32 {
+            let mut followed = 0;
+            for _ in 0..commands {
+                let far = self.trial.follows_arrival();
+                followed += u32::from(far);
+                let distance = self.draw(if far { BLOCKS } else { BLOCKS / 500 });
+                let share = 100 - noise + self.draw(2 * noise + 1);
+                let direction = if self.draw(2) == 1 { Direction::Write } else { Direction::Read };
+                self.trial.add(Stride::new(direction, 8, distance, time(distance) * share / 100));
+            }
+            followed
+        }
+    }
+
+    /// Of an arm that crosses all blocks in so much.
+    fn seek(distance: u64, full: u64) -> u64 {
+        4_000_000 + (full as f64 * (distance as f64 / BLOCKS as f64).sqrt()) as u64
+    }
+
+    #[test]
+    fn arrival_is_followed_where_distance_costs_nothing() {
+        assert!(Play::new().go_on(1000, 0, |_| 200_000) > 700);
+        let mut play = Play::new();
+        play.go_on(30_000, 60, |_| 200_000);
+        assert!(play.trial.follows_arrival());
+    }
+
+    #[test]
+    fn arrival_is_not_tried_where_times_rise_with_distance() {
+        for full in [5_000_000, 20_000_000] {
+            assert_eq!(Play::new().go_on(100_000, 40, |distance| seek(distance, full)), 0, "{full} ns");
+        }
+    }
+
+    #[test]
+    fn what_only_long_ways_cost_is_seen_by_the_trial_and_tried_ever_less() {
+        let time = |distance| if distance < BLOCKS / 100 { 200_000 } else { 400_000 };
+        let (first, later) = {
+            let mut play = Play::new();
+            (play.go_on(20_000, 10, time), play.go_on(200_000, 10, time))
+        };
+        assert!((1..1000).contains(&first) && later < 2000, "{first} of 20,000, {later} of 200,000");
+    }
+
+    #[test]
+    fn a_disk_in_its_place_is_noticed_and_the_other_way_round() {
+        let mut play = Play::new();
+        play.go_on(40_000, 10, |_| 200_000);
+        assert!(play.trial.follows_arrival());
+        let followed = play.go_on(40_000, 40, |distance| seek(distance, 12_000_000));
+        assert!(followed < 1000 && !play.trial.follows_arrival(), "{followed} more by arrival");
+        play.go_on(40_000, 10, |_| 200_000);
+        assert!(play.trial.follows_arrival(), "distance is gone by for good");
+    }
+
+    #[test]
+    fn what_turns_is_never_served_by_arrival() {
+        let mut play = Play::new();
+        play.go_on(5000, 0, |_| 200_000);
+        play.trial.rule_out();
+        assert!(!play.trial.follows_arrival());
+    }
+
+    #[test]
+    fn it_is_found_out_anew_from_time_to_time() {
+        let mut play = Play::new();
+        play.go_on(5000, 0, |_| 200_000);
+        let followed = play.go_on(4 * HELD, 0, |_| 200_000);
+        assert!((1..4 * 1000).contains(&(4 * HELD - followed)), "{followed} by arrival of {}", 4 * HELD);
+    }
+}
