@@ -67,9 +67,9 @@ impl Level {
         }
     }
 
-    /// Of these, those that lie on another disk from row to row.
-    const fn rotating(self) -> u16 {
-        if let Level::SecondOnLast = self { 1 } else { self.parities() }
+    /// Of these, those that lie on the same disk in every row.
+    const fn fixed(self) -> u16 {
+        if let Level::SecondOnLast = self { 1 } else { 0 }
     }
 
     /// How many disks may fail, whichever they are.
@@ -87,6 +87,8 @@ impl Level {
 pub struct Geometry {
     level: Level,
     disks: u16,
+    /// The last disks of a row, which have a parity each.
+    fixed: u16,
     /// Blocks of a stripe unit.
     unit: u32,
     rows: u64,
@@ -110,6 +112,11 @@ pub struct Piece {
     pub blocks: u32,
     /// Blocks from the beginning of the extent.
     pub into: u32,
+}
+
+/// The disk with the first parity of a row, which lies on so many.
+fn rotate(row: u64, disks: u16) -> u16 {
+    disks - 1 - (row % u64::from(disks)) as u16
 }
 
 impl Geometry {
@@ -148,7 +155,7 @@ impl Geometry {
             let what = format!("a stripe unit of {unit} blocks on disks of {each}");
             return fault(what, "give a stripe no larger than a disk");
         }
-        Ok(Geometry { level, disks, unit, rows, first: 0, former: disks, moved: 0 })
+        Ok(Geometry { level, disks, fixed: level.fixed(), unit, rows, first: 0, former: disks, moved: 0 })
     }
 
     /// The same of disks of which so many blocks before its data, and behind, are not the array's to fill.
@@ -237,7 +244,7 @@ impl Geometry {
 
     /// The disks, the first of the row's, over which its columns and parities are rotated.
     fn rotates_over(&self, row: u64) -> u16 {
-        self.disks_of(row) - (self.level.parities() - self.level.rotating())
+        self.disks_of(row) - self.fixed
     }
 
     /// Units of data in this row.
@@ -258,7 +265,8 @@ impl Geometry {
         DiskId(match self.level {
             Level::Striped | Level::Mirrored { .. } => column + copy * self.columns_of(row),
             Level::Parity | Level::DoubleParity | Level::SecondOnLast => {
-                (self.parity(row).0 + self.level.rotating() + column) % self.rotates_over(row)
+                let over = self.rotates_over(row);
+                (rotate(row, over) + self.parities() - self.fixed + column) % over
             }
         })
     }
@@ -267,7 +275,7 @@ impl Geometry {
     #[must_use]
     pub fn disk_of_slot(&self, row: u64, slot: u16) -> DiskId {
         match slot.checked_sub(self.columns_of(row)) {
-            Some(1) if self.level == Level::SecondOnLast => DiskId(self.disks_of(row) - 1),
+            Some(1) if self.fixed > 0 => DiskId(self.disks_of(row) - 1),
             Some(parity) => DiskId((self.parity(row).0 + parity) % self.rotates_over(row)),
             None => self.disk(row, slot, 0),
         }
@@ -319,8 +327,7 @@ impl Geometry {
     /// The disk with the parity of a row, the first of two.
     #[must_use]
     pub fn parity(&self, row: u64) -> DiskId {
-        let disks = self.rotates_over(row);
-        DiskId(disks - 1 - (row % u64::from(disks)) as u16)
+        DiskId(rotate(row, self.rotates_over(row)))
     }
 
     /// The column of a row that lies on a disk; with parity on it, or nothing of the row, none.

@@ -535,7 +535,9 @@ impl<P: Predictor> Scheduler for Array<P> {
         }
         self.settle(now, out);
         self.settle_journal(told, out);
-        self.settle_level();
+        if self.lowers {
+            self.settle_level();
+        }
     }
 
     fn is_plain(&self) -> bool {

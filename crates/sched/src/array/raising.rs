@@ -25,9 +25,6 @@ impl<P: Predictor> Array<P> {
 
     /// Does without the second parity, where it is to, as soon as nothing under way knows of it.
     pub(super) fn settle_level(&mut self) {
-        if !self.lowers {
-            return;
-        }
         let Ok(geometry) = self.geometry.lower() else {
             self.lowers = false;
             return debug_assert!(false, "it has no second parity that can be let go");
