@@ -180,6 +180,8 @@ impl LogWriter {
                 Health::Known => self.put_all(&[disk.0.into(), 4]),
                 Health::Joins => self.put_all(&[disk.0.into(), 5]),
                 Health::Told => self.put_all(&[disk.0.into(), 6]),
+                Health::JoinsForParity => self.put_all(&[disk.0.into(), 7]),
+                Health::LeavesWithParity => self.put_all(&[disk.0.into(), 8]),
             },
             Input::Wake => {}
             Input::Log(news) => self.put(news as u64),
@@ -430,6 +432,8 @@ impl<'a> LogReader<'a> {
                     4 => Health::Known,
                     5 => Health::Joins,
                     6 => Health::Told,
+                    7 => Health::JoinsForParity,
+                    8 => Health::LeavesWithParity,
                     _ => return Err(Cut),
                 };
                 Input::Disk(disk, health)

@@ -194,6 +194,7 @@ impl Abilities for Real {
     }
 
     fn places(&self, of_file: usize) -> usize {
-        self.caps.len().max(of_file)
+        // Of an array that was opened it is known.
+        if self.geometry.is_some() { self.caps.len() } else { self.caps.len().max(of_file) }
     }
 }

@@ -246,6 +246,10 @@ pub enum Health {
     Holds(Extent),
     /// A further one, by which the array grows from now on.
     Joins,
+    /// A further one, empty, on which the array has a second parity of each row from now on.
+    JoinsForParity,
+    /// It was given up, it had the second parities, and the array does without them from now on.
+    LeavesWithParity,
     /// The disks know how far the array has grown: answers [`Action::Grown`].
     Told,
     /// Its array's disks know that it was given up; or, of one that was filled, that it holds all that it should.

@@ -103,6 +103,24 @@ pub enum ArrayArgs {
         #[arg(long)]
         force: bool,
     },
+    /// Have a service's array be of another level while clients go on: a RAID 5 becomes a RAID 6 by a disk, and a RAID 5 again without it
+    ///
+    /// The disk has the second parity of all rows, so that nothing moves. Until it is filled, as one that took a place is, one disk may
+    /// fail, and then two.
+    Level {
+        /// 6, with the disk that joins, or 5, without the one that did
+        #[arg(value_name = "LEVEL")]
+        level: String,
+        /// For 6 the file or device; of emulated drives, the file of what it holds
+        #[arg(value_name = "PATH")]
+        path: Option<PathBuf>,
+        /// The control socket of the service: `control` in `[serve]`
+        #[arg(long, value_name = "SOCKET")]
+        control: PathBuf,
+        /// Though it is of an array; what is on it is lost
+        #[arg(long)]
+        force: bool,
+    },
     /// Read all of the array while it is served, compare it, and write anew what cannot be read or does not agree
     Scrub {
         /// The control socket of the service: `control` in `[serve]`
@@ -171,17 +189,18 @@ pub fn run(verb: &ArrayArgs) -> Result<(), VerbFailure> {
             ask(control, &json!({ "verb": "array", "add": whole(path)?, "force": force }))?;
             Ok(())
         }
-        ArrayArgs::Grow { paths, control: None, .. } => {
-            let what = "an array grows only while it is served";
-            let mend = "serve it, then name its socket: halfturn array grow PATH --control SOCKET";
-            Err(BadInput::new(paths[0].display().to_string(), At::File, what, mend).into())
-        }
+        ArrayArgs::Grow { paths, control: None, .. } => Err(refuse_unserved(&paths[0]).into()),
         ArrayArgs::Grow { paths, control: Some(control), force } => {
             let paths = paths.iter().map(|path| whole(path)).collect::<Result<Vec<_>, _>>()?;
             ask(control, &json!({ "verb": "array", "grow": paths, "force": force }))?;
             let them = if paths.len() == 1 { "it" } else { "them" };
             let paths = paths.join(" and ");
             print(&format!("the array grows by {paths}; name {them} in the service file, as the last of its disks\n"))
+        }
+        ArrayArgs::Level { level, path, control, force } => {
+            let (path, told) = plan_level(level, path.as_deref())?;
+            ask(control, &json!({ "verb": "array", "level": level, "path": path, "force": force }))?;
+            print(&told)
         }
         ArrayArgs::Scrub { control, stop } => {
             ask(control, &json!({ "verb": "array", "scrub": if *stop { "stop" } else { "start" } }))?;
@@ -191,6 +210,35 @@ pub fn run(verb: &ArrayArgs) -> Result<(), VerbFailure> {
             ask(control, &json!({ "verb": "array", "floor": floor, "rate": rate }))?;
             Ok(())
         }
+    }
+}
+
+/// An array grows by a disk, and no service was named.
+fn refuse_unserved(path: &Path) -> BadInput {
+    let what = "an array grows only while it is served";
+    let mend = "serve it, then name its socket: halfturn array grow PATH --control SOCKET";
+    BadInput::new(path.display().to_string(), At::File, what, mend)
+}
+
+/// The path of the disk by which an array is to be of another level, if it takes one, and what is said of that.
+fn plan_level(level: &str, path: Option<&Path>) -> Result<(Option<String>, String), BadInput> {
+    let bad = |what: &str, mend: &str| Err(BadInput::new(format!("level {level}"), At::File, what, mend));
+    match (level, path) {
+        ("6", Some(path)) => {
+            let path = whole(path)?;
+            let then = "give it `level = \"6\"` in the service file, and name that disk there, as the last";
+            let told = format!("the array becomes a RAID 6, of which {path} has the second parity; {then}\n");
+            Ok((Some(path), told))
+        }
+        ("5", None) => {
+            let then = "give it `level = \"5\"` in the service file, and take that disk out there";
+            Ok((None, format!("the array becomes a RAID 5 without its last disk; {then}\n")))
+        }
+        ("6", None) => bad("a second parity needs a disk", "name it: halfturn array level 6 PATH --control SOCKET"),
+        ("5", Some(_)) => {
+            bad("a RAID 6 that becomes a RAID 5 lets go its last disk, and no other", "leave the path out")
+        }
+        _ => bad("is none that an array comes to be of while it is served", "give 6 or 5"),
     }
 }
 

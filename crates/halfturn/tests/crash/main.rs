@@ -262,6 +262,57 @@ fn what_was_flushed_survives_kills_while_mirrored_stripes_grow_by_a_pair() {
     kill_growing("pair-kills", "0/1", &disks, &["disk.4", "disk.5"]);
 }
 
+#[test]
+fn what_was_flushed_survives_kills_while_a_raid_5_becomes_a_raid_6_and_a_raid_5_again() {
+    let files: Vec<(&str, u64)> = ["disk.0", "disk.1", "disk.2", "disk.3"].map(|file| (file, 6 << 20)).to_vec();
+    let named: String = (0..3).map(|disk| format!("[[disk]]\npath = \"disk.{disk}\"\n")).collect();
+    let six = named.clone() + "[[disk]]\npath = \"disk.3\"\n" + &GROWING.replace("LEVEL", "6");
+    let folder = make_folder("level-kills", &(named + &GROWING.replace("LEVEL", "5")), &files);
+    fs::write(folder.join("six.toml"), six).expect("a file");
+    let array = |words: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_halfturn"));
+        let told = command.arg("array").args(words).current_dir(&folder).output().expect("it runs");
+        String::from_utf8_lossy(&told.stdout).into_owned() + &String::from_utf8_lossy(&told.stderr)
+    };
+    let tells = |words: &[&str], what: &str| {
+        let said = array(words);
+        assert!(said.contains(what), "{words:?}: {said}");
+    };
+    let status = ["status", "--control", "control", "--format", "json"];
+    let await_status = |what: &str| {
+        let patience = Instant::now() + Duration::from_secs(60);
+        while !array(&status).contains(what) || array(&status).contains("\"state\": \"re") {
+            assert!(Instant::now() < patience, "{}", array(&status));
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    };
+    tells(&["create", "service.toml"], "is made");
+    let server = Server::start(&folder);
+    drop(server.connect());
+    tells(&["level", "5", "--control", "control"], "is of level 5 already");
+    tells(&["level", "6", "disk.0", "--control", "control"], "is in use");
+    tells(&["level", "6", "disk.3", "--control", "control"], "becomes a RAID 6");
+    await_status("\"second_parity\": \"last disk\"");
+    server.kill();
+    tells(&["assemble", "service.toml"], "give it `level = \"6\"` in the service file");
+    assert!(!array(&["assemble", "six.toml"]).contains("service file"));
+    // The service file names the disks that there were: the one that joined is found where it was.
+    let mut known = vec![Known::default(); SLOTS];
+    let server = kill_on(&folder, &mut known, count_kills(10), Safe::WhenFlushed);
+    await_status("\"second_parity\": \"last disk\"");
+    tells(&["level", "6", "disk.3", "--control", "control"], "is of level 6 already");
+    tells(&["status", "--control", "control"], "its second parity on disk 3 alone");
+    tells(&["level", "5", "--control", "control"], "becomes a RAID 5");
+    await_status("\"level\": \"5\"");
+    tells(&["level", "6", "disk.3", "--control", "control"], "start the service anew");
+    server.kill();
+    let server = kill_on(&folder, &mut known, count_kills(10), Safe::WhenFlushed);
+    server.end();
+    tells(&["status", "service.toml", "--format", "json"], "\"second_parity\": null");
+    tells(&["assemble", "six.toml"], "take disk 3 out of the service file");
+    fs::remove_dir_all(&folder).expect("its folder");
+}
+
 /// Kills a service whose array grows by half as much again. The service file names the disks that there were: those by which it grows
 /// are found where they were.
 fn kill_growing(name: &str, level: &str, disks: &[&str], joined: &[&str]) {
@@ -312,19 +363,23 @@ fn kill_growing(name: &str, level: &str, disks: &[&str], joined: &[&str]) {
 
 /// Kills a server so often while it is written to: one that has what it must.
 fn kill_often(folder: &Path, kills: u64, safe: Safe) -> Server {
-    let mut known = vec![Known::default(); SLOTS];
+    kill_on(folder, &mut vec![Known::default(); SLOTS], kills, safe)
+}
+
+/// The same of one of which this is known.
+fn kill_on(folder: &Path, known: &mut [Known], kills: u64, safe: Safe) -> Server {
     let mut written = 0;
     for seed in 0..kills {
         let mut draw = Pcg64Mcg::seed_from_u64(seed);
         let server = Server::start(folder);
         let mut remote = server.connect();
-        check(&mut remote, &mut known, seed);
+        check(&mut remote, known, seed);
         let until = Duration::from_micros(draw.next_u64() % 30_000);
         let killer = std::thread::spawn(move || {
             std::thread::sleep(until);
             server.kill();
         });
-        write_on(&mut remote, &mut known, &mut draw);
+        write_on(&mut remote, known, &mut draw);
         killer.join().expect("it killed");
         if safe == Safe::WhenAnswered {
             known.iter_mut().for_each(|slot| slot.safe = slot.answered);
@@ -333,6 +388,6 @@ fn kill_often(folder: &Path, kills: u64, safe: Safe) -> Server {
     }
     assert!(written > kills, "hardly anything was written");
     let server = Server::start(folder);
-    check(&mut server.connect(), &mut known, kills);
+    check(&mut server.connect(), known, kills);
     server
 }

@@ -8,7 +8,7 @@ use crate::memory::Slice;
 use crate::unit::LiveDevice;
 use block::{BLOCK_BYTES, Extent};
 use load::experiment::ArrayChoice;
-use sched::array::Geometry;
+use sched::array::{Geometry, Level};
 
 /// What becomes of an array that is whole without disks that are lacking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -137,6 +137,8 @@ pub struct ArrayStatus {
     pub dirty: u32,
     /// Bytes of the regions of the array that were ever written.
     pub written: u64,
+    /// How its blocks lie.
+    pub geometry: Geometry,
     /// Bytes of the array.
     pub bytes: u64,
     /// What each disk is to it.
@@ -160,6 +162,10 @@ impl FoundLayout {
 
     pub(crate) fn disks(&self) -> u16 {
         self.label.disks.len() as u16
+    }
+
+    pub(crate) fn level(&self) -> Level {
+        self.label.level
     }
 
     /// Units of a disk.
@@ -258,11 +264,12 @@ pub(super) fn judge(said: &[Said], wanted: &Geometry) -> ArrayStatus {
             Ok(Some(label)) => label,
         };
         let Some(newest) = &newest else { return MemberState::Unlabelled };
-        // One that was not told yet that the array grows.
-        let behind = newest.growth.is_some_and(|growth| usize::from(growth.former) == label.disks.len());
+        // One that was not told yet that the array grows, or is of another level.
+        let behind = newest.growth.is_some_and(|growth| usize::from(growth.former) == label.disks.len())
+            || newest.is_other_level_of(label);
         let knows = if behind && label.events < newest.events { newest } else { label };
         let disks = knows.disks.len();
-        let layout = (label.level, label.unit, label.rows, disks);
+        let layout = (knows.level, label.unit, label.rows, disks);
         if label.array != newest.array {
             MemberState::Foreign(label.name())
         } else if layout != (wanted.level(), wanted.unit(), wanted.rows(), usize::from(wanted.disks())) {
@@ -305,6 +312,7 @@ pub(super) fn judge(said: &[Said], wanted: &Geometry) -> ArrayStatus {
         events: label.as_ref().map_or(0, |label| label.events),
         dirty: label.as_ref().map_or(0, |label| label.dirty.count()),
         written: label.as_ref().map_or(0, |label| regions::written_bytes(&label.blank, wanted)),
+        geometry: *wanted,
         bytes: wanted.blocks() * BLOCK_BYTES,
         disks,
         advice: None,
@@ -368,7 +376,7 @@ impl ArrayStatus {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sched::array::{Grown, Level};
+    use sched::array::Grown;
 
     fn wanted() -> Geometry {
         Geometry::new(Level::Parity, 3, 8, 80).expect("a geometry")

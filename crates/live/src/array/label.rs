@@ -48,6 +48,9 @@ const PATH: usize = GROWTH + 13;
 pub(crate) const MOST_PATH: usize = 1024;
 const _: () = assert!(PATH + MOST_PATH <= LABEL_BYTES);
 
+/// What stands for the level of a RAID 6 whose second parity lies on the last disk: a version that does not know of that finds none.
+const SECOND_ON_LAST: u16 = 0x65;
+
 /// Which of the two copies of a superblock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CopyPlace {
@@ -130,6 +133,7 @@ impl Superblock {
             Level::Mirrored { copies } => (1, copies),
             Level::Parity => (5, 1),
             Level::DoubleParity => (6, 1),
+            Level::SecondOnLast => (SECOND_ON_LAST, 1),
         };
         [level, copies].iter().for_each(|number| bytes.extend_from_slice(&number.to_le_bytes()));
         bytes.extend_from_slice(&self.array);
@@ -180,6 +184,7 @@ impl Superblock {
             (1, copies) => Level::Mirrored { copies },
             (5, _) => Level::Parity,
             (6, _) => Level::DoubleParity,
+            (SECOND_ON_LAST, _) => Level::SecondOnLast,
             _ => return None,
         };
         let noted = |byte: &u8| match byte {
@@ -212,6 +217,16 @@ impl Superblock {
             growth: grows.then_some(LabelGrowth { former: small(GROWTH), grown }),
             joined: std::str::from_utf8(path).ok()?.split_terminator('\0').map(str::to_owned).collect(),
         })
+    }
+
+    /// Whether this was written before or after the array came to have a second parity on a disk of its own, and the other not: what
+    /// lies on the disks that both have is the same.
+    pub(super) fn is_other_level_of(&self, other: &Superblock) -> bool {
+        let layout = |label: &Superblock| (label.array, label.unit, label.rows);
+        let changed = |five: &Superblock, six: &Superblock| {
+            (five.level, six.level) == (Level::Parity, Level::SecondOnLast) && five.disks.len() + 1 == six.disks.len()
+        };
+        layout(self) == layout(other) && (changed(self, other) || changed(other, self))
     }
 
     /// What is greater the later it was written, of one array.
@@ -335,7 +350,8 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_of_every_level() {
-        for level in [Level::Striped, Level::Mirrored { copies: 3 }, Level::Parity, Level::DoubleParity] {
+        let parities = [Level::Parity, Level::DoubleParity, Level::SecondOnLast];
+        for level in [Level::Striped, Level::Mirrored { copies: 3 }].into_iter().chain(parities) {
             let label = Superblock { level, ..label() };
             assert_eq!(label.to_bytes().len(), LABEL_BYTES);
             assert_eq!(Superblock::from_bytes(&label.to_bytes()), Some(label));

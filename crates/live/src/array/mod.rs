@@ -33,6 +33,7 @@ pub(crate) use notes::ArrayNotes;
 pub use orders::{ArrayOrder, Former, ScrubOrder};
 pub(crate) use regions::{RegionBits, make_blank, part, regions_of};
 pub(crate) use resync::is_same;
+pub(crate) use told::{second_text, tell_second};
 pub use upkeep::{Clients, PaceChange, RepairPace, Upkeep, UpkeepErrand};
 pub(crate) use upkeep::{Durable, MOST_ERRANDS};
 pub use write_log::WriteLog;
@@ -131,6 +132,14 @@ pub(crate) fn draw_name<const BYTES: usize>() -> io::Result<[u8; BYTES]> {
     let mut name = [0; BYTES];
     File::open("/dev/urandom")?.read_exact(&mut name)?;
     Ok(name)
+}
+
+/// A disk is none of an array's any more.
+///
+/// # Errors
+/// When it cannot be written.
+pub(crate) fn clear_label(unit: &mut dyn LiveDevice) -> io::Result<()> {
+    notes::write_copies(unit, None)
 }
 
 /// Whether a disk that is to take a place in an array of this layout may: what is wrong with it, for users.

@@ -9,7 +9,7 @@ use crate::memory::Slice;
 use crate::unit::{LiveDevice, SumKey};
 use block::{BLOCK_BYTES, DiskId, Extent};
 use sched::Action;
-use sched::array::{Geometry, Grown};
+use sched::array::{Geometry, Grown, Level};
 use serde_json::{Value, json};
 use std::io;
 
@@ -218,6 +218,38 @@ impl ArrayNotes {
         Ok(())
     }
 
+    /// The array comes to have a second parity on an empty disk of this name and path, which is told so before any other.
+    ///
+    /// # Errors
+    /// When it cannot be written; then the array is as it was.
+    pub(crate) fn raise(&mut self, name: u64, path: &str, unit: &mut dyn LiveDevice) -> io::Result<()> {
+        let (was, disk) = (self.label.clone(), DiskId(self.label.disks.len() as u16));
+        let label = &mut self.label;
+        (label.level, label.joined) = (Level::SecondOnLast, vec![path.to_owned()]);
+        label.disks.push(Noted::Filling);
+        label.names.push(name);
+        label.events += 1;
+        self.filled.resize(self.label.disks.len(), 0);
+        self.next.resize(self.label.disks.len(), CopyPlace::BeforeData);
+        let written = write_copies(unit, Some(&self.label_of(disk)));
+        if written.is_err() {
+            self.label = was;
+            self.filled.pop();
+        }
+        written
+    }
+
+    /// These disks are given up, unless they were before, and the array does without the second parity, whose disk is one of them: one event.
+    pub(crate) fn lower(&mut self, disks: &[DiskId]) {
+        self.give_up(disks);
+        let label = &mut self.label;
+        label.level = Level::Parity;
+        label.disks.pop();
+        label.names.pop();
+        label.joined.clear();
+        self.filled.pop();
+    }
+
     /// It has grown so far.
     pub(crate) fn set_grown(&mut self, grown: Grown) {
         let rows = self.label.rows;
@@ -364,7 +396,9 @@ mod tests {
     /// Notes of three disks, of which one was lacking when they were found, with five events and seven records before.
     fn make_notes() -> ArrayNotes {
         let label = Superblock::example(0);
+        let geometry = Geometry::new(Level::Parity, 3, 8, 80).expect("a geometry");
         let status = ArrayStatus {
+            geometry,
             name: Some(label.name()),
             events: label.events,
             dirty: 0,

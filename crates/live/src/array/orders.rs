@@ -36,6 +36,10 @@ pub enum ArrayOrder {
     Add(PathBuf, Former),
     /// To grow by another disk, or with copies by one for each.
     Grow(Vec<PathBuf>, Former),
+    /// To be a RAID 6, by another disk with the second parity.
+    Raise(PathBuf, Former),
+    /// To be a RAID 5, without the disk that has the second parity.
+    Lower,
     /// To be scrubbed, or no more.
     Scrub(ScrubOrder),
     /// To repair at another pace.
@@ -66,6 +70,14 @@ impl ArrayOrder {
         if !told["grow"].is_null() {
             let paths = told["grow"].as_array().map_or(std::slice::from_ref(&told["grow"]), |all| all.as_slice());
             return Ok(ArrayOrder::Grow(paths.iter().map(path).collect::<Result<_, _>>()?, former));
+        }
+        match told["level"].as_str() {
+            Some("6") => return Ok(ArrayOrder::Raise(path(&told["path"])?, former)),
+            Some("5") => return Ok(ArrayOrder::Lower),
+            Some(level) => {
+                return Err(format!("an array that is served cannot come to be of level {level}; give 5 or 6"));
+            }
+            None => {}
         }
         match told["scrub"].as_str() {
             Some("start") => return Ok(ArrayOrder::Scrub(ScrubOrder::Start)),
@@ -104,6 +116,9 @@ mod tests {
         assert_eq!(parse(json!({ "grow": "/c" })), Ok(ArrayOrder::Grow(vec!["/c".into()], Former::Kept)));
         let pair = vec!["/c".into(), "/d".into()];
         assert_eq!(parse(json!({ "grow": ["/c", "/d"] })), Ok(ArrayOrder::Grow(pair, Former::Kept)));
+        let raise = Ok(ArrayOrder::Raise("/e".into(), Former::Overwritten));
+        assert_eq!(parse(json!({ "level": "6", "path": "/e", "force": true })), raise);
+        assert_eq!(parse(json!({ "level": "5" })), Ok(ArrayOrder::Lower));
         assert_eq!(parse(json!({ "scrub": "stop" })), Ok(ArrayOrder::Scrub(ScrubOrder::Stop)));
         let pace = PaceChange { floor: Some(0.5), rate: None };
         assert_eq!(parse(json!({ "floor": 0.5 })), Ok(ArrayOrder::Pace(pace)));
@@ -113,6 +128,8 @@ mod tests {
             json!({ "replace": 1 }),
             json!({ "add": 5 }),
             json!({ "grow": ["/c", 5] }),
+            json!({ "level": "6" }),
+            json!({ "level": "0/1", "path": "/e" }),
             json!({ "scrub": "now" }),
             json!({ "floor": 1.5 }),
             json!({ "rate": -3 }),

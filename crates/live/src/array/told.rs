@@ -3,14 +3,32 @@
 use super::assembly::{ArrayStatus, MemberState};
 use super::regions;
 use block::units;
-use sched::array::Level;
+use sched::array::{Geometry, Level};
 use serde_json::{Value, json};
 
 /// A layout as users see it: level, blocks of a stripe unit, units of a disk, disks.
 pub(super) fn show_layout((level, unit, rows, disks): (Level, u32, u64, usize)) -> String {
     let copies = if let Level::Mirrored { copies } = level { format!(" with {copies} copies") } else { String::new() };
+    let second = if level == Level::SecondOnLast { ", its second parity on the last," } else { "" };
     let (level, unit) = (level.number(), units::show_blocks(unit.into()));
-    format!("level {level}{copies} of {disks} disks, {rows} stripe units of {unit} on each")
+    format!("level {level}{copies}{second} of {disks} disks, {rows} stripe units of {unit} on each")
+}
+
+/// Where the second parities of an array lie, for programs; nothing where it has none.
+pub(crate) fn tell_second(level: Level) -> Option<&'static str> {
+    match level {
+        Level::SecondOnLast => Some("last disk"),
+        Level::DoubleParity => Some("rotated"),
+        Level::Striped | Level::Mirrored { .. } | Level::Parity => None,
+    }
+}
+
+/// The same in a line for users, where that is not usual.
+pub(crate) fn second_text(geometry: &Geometry) -> String {
+    match geometry.level() {
+        Level::SecondOnLast => format!("level 6, with its second parity on disk {} alone\n", geometry.disks() - 1),
+        _ => String::new(),
+    }
 }
 
 impl ArrayStatus {
@@ -41,7 +59,8 @@ impl ArrayStatus {
         };
         let disks: Vec<Value> = self.disks.iter().enumerate().map(disk).collect();
         json!({
-            "array": self.name, "events": self.events, "dirty_regions": self.dirty, "written_bytes": self.written,
+            "array": self.name, "level": self.geometry.level().number(),
+            "second_parity": tell_second(self.geometry.level()), "events": self.events, "dirty_regions": self.dirty, "written_bytes": self.written,
             "bytes": self.bytes, "disks": disks, "log": self.log_name(), "grown": self.growth(), "advice": self.advice,
         })
     }
@@ -54,6 +73,7 @@ impl ArrayStatus {
         if self.name.is_some() {
             text += &regions::show_written(self.written, self.bytes);
         }
+        text += &second_text(&self.geometry);
         if let Some(log) = self.log_name() {
             text += &format!("what was written last may be on the log {log} alone\n");
         }

@@ -236,7 +236,7 @@ impl Upkeep {
     /// # Errors
     /// Where it is already.
     pub(crate) fn begin_scrub(&mut self, over: &[Range<u64>]) -> Result<(), String> {
-        if self.scrub_wanted || self.aim() == Some(RepairAim::Scrub) {
+        if self.is_scrubbing() {
             return Err("the array is being scrubbed".into());
         }
         if self.growing.is_some() {
@@ -248,6 +248,11 @@ impl Upkeep {
             _ => self.begin(RepairAim::Scrub, 0, over),
         }
         Ok(())
+    }
+
+    /// Whether it is being scrubbed, or is to be.
+    pub(crate) fn is_scrubbing(&self) -> bool {
+        self.scrub_wanted || self.aim() == Some(RepairAim::Scrub)
     }
 
     /// No more of it is read.

@@ -28,6 +28,8 @@ fn records() -> Vec<LogRecord> {
         Input::Disk(DiskId(2), Health::Filled(1 << 45)),
         Input::Disk(DiskId(2), Health::Holds(at)),
         Input::Disk(DiskId(2), Health::Known),
+        Input::Disk(DiskId(2), Health::JoinsForParity),
+        Input::Disk(DiskId(2), Health::LeavesWithParity),
         Input::Compared(1 << 20, 65, Likeness::Unlike),
         Input::Log(LogNews::Failed),
         Input::Log(LogNews::GivenUp),

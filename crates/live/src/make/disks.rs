@@ -3,13 +3,15 @@
 use super::logs::{self, open_log};
 use super::{Made, device};
 use crate::Rates;
-use crate::array::{self, Absent, ArrayNotes, ArrayStatus, BEFORE, BEHIND, Lacking, OpenedMember, RepairPace};
+use crate::array::{
+    self, Absent, ArrayNotes, ArrayStatus, BEFORE, BEHIND, FoundLayout, Lacking, OpenedMember, RepairPace,
+};
 use crate::claim::Use;
 use crate::unit::{Faulty, LiveDevice, MemberOpener, Members, Summed};
 use block::{At, BLOCK_BYTES, BadInput, Caps, DiskId, Qos, Span, units};
 use load::experiment::{ArrayChoice, DriveChoice, Experiment, Held, Live};
 use load::workload::Kind;
-use sched::array::Geometry;
+use sched::array::{Geometry, Level};
 use std::path::Path;
 
 /// By how much the seeds of two disks of an array differ, of which each has a phase and noise of its own.
@@ -126,13 +128,26 @@ impl Opened {
     fn fit(mut self, experiment: &Experiment, array: &ArrayChoice, seed: u64) -> (Opened, Option<String>) {
         let Some(found) = array::find_layout(&mut self.members) else { return (self, None) };
         let (named, step) = (array.disks, self.geometry.growth_step());
-        let mut advice = None;
+        let level = match (found.level(), array.level) {
+            (Level::SecondOnLast, Level::Parity | Level::DoubleParity) => Level::SecondOnLast,
+            (Level::Parity, Level::DoubleParity) if found.disks() + 1 == named => Level::Parity,
+            (_, level) => level,
+        };
+        let mut advice = tell_level(&found, array);
         let paths = found.paths_of_growth();
         if found.disks() == named + step && paths.len() == usize::from(step) {
             let open = opener(experiment, array, seed);
             self.members.extend((named..).map(DiskId).zip(paths).map(|(disk, path)| open(disk, Path::new(path))));
             let paths = paths.join(" and ");
-            advice = Some(format!("the array has grown by {paths}: {}", array::name_as_last(step)));
+            let name = array::name_as_last(step);
+            advice = Some(match advice {
+                Some(advice) => format!("{advice}; it has the second parity on {paths}: {name}"),
+                None => format!("the array has grown by {paths}: {name}"),
+            });
+        } else if level != array.level && level == Level::Parity {
+            if self.members.last_mut().is_some_and(|last| last.is_err() || found.lacks(last)) {
+                self.members.pop();
+            }
         } else if found.disks() + step == named {
             let joined = &mut self.members[usize::from(found.disks())..];
             if joined.iter_mut().all(|member| found.lacks(member)) {
@@ -148,9 +163,24 @@ impl Opened {
         let rows = found.rows().min(self.geometry.rows());
         let least = BEFORE + rows * u64::from(array.unit) + BEHIND;
         let disks = self.members.len() as u16;
-        let made = Geometry::within(array.level, disks, array.unit, least, (BEFORE, BEHIND));
+        let made = Geometry::within(level, disks, array.unit, least, (BEFORE, BEHIND));
         self.geometry = made.map_or(self.geometry, |geometry| found.fit(&geometry));
         (self, advice)
+    }
+}
+
+/// What to set in a file that has an array as it was before it came to have a second parity, or to do without one.
+fn tell_level(found: &FoundLayout, array: &ArrayChoice) -> Option<String> {
+    match (found.level(), array.level) {
+        (Level::SecondOnLast, Level::Parity) => {
+            Some("the array is a RAID 6 by now: give it `level = \"6\"` in the service file".into())
+        }
+        (Level::Parity, Level::DoubleParity) if found.disks() + 1 == array.disks => Some(format!(
+            "the array is a RAID 5 of {} disks: give it `level = \"5\"`, and take disk {} out of the service file",
+            found.disks(),
+            found.disks()
+        )),
+        _ => None,
     }
 }
 
@@ -266,8 +296,9 @@ pub fn devices(experiment: &Experiment, how: Use, seed: u64) -> Result<Made, Bad
             ArrayNotes::new(status, u64::from_le_bytes(drawn))
         }
     };
-    if status.is_some() && log.is_none() && geometry.disks() == array.disks && geometry.grow().is_ok() {
-        // The places of disks by which it may grow.
+    let may_change = geometry.grow().is_ok() || geometry.raise().is_ok();
+    if status.is_some() && log.is_none() && geometry.disks() == array.disks && may_change {
+        // The places of disks by which it may grow, or come to have a second parity.
         units.extend((0..geometry.growth_step()).map(|_| -> Box<dyn LiveDevice> { Box::new(Absent::new(able)) }));
     }
     let members = Members::new(geometry, units).logging(log);

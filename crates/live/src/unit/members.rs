@@ -9,8 +9,8 @@
 
 use super::{Done, FaultChange, FaultReach, LiveDevice};
 use crate::array::{
-    ArrayNotes, ArrayOrder, BEHIND, Clients, Durable, LOG_NUMBERS, RegionBits, RepairPace, ScrubOrder, Upkeep,
-    UpkeepErrand, WriteLog,
+    ArrayNotes, ArrayOrder, BEHIND, Clients, Durable, LOG_NUMBERS, RegionBits, RepairPace, Upkeep, UpkeepErrand,
+    WriteLog,
 };
 use crate::kernel::Kernel;
 use crate::memory::Slice;
@@ -26,6 +26,7 @@ use std::path::Path;
 use std::rc::Rc;
 
 use marks::{Noting, WaitingWrite};
+use raising::LevelChange;
 use room::Room;
 
 mod blank;
@@ -33,7 +34,9 @@ mod growing;
 mod leaving;
 mod logged;
 mod marks;
+mod orders;
 mod places;
+mod raising;
 mod room;
 mod sums;
 mod told;
@@ -111,6 +114,8 @@ pub struct Members {
     joining: Vec<Successor>,
     telling: bool,
     told: bool,
+    /// What is to become of its second parity.
+    level: LevelChange,
 }
 
 impl Members {
@@ -158,6 +163,7 @@ impl Members {
             joining: Vec::new(),
             telling: false,
             told: false,
+            level: LevelChange::None,
         }
     }
 
@@ -383,7 +389,8 @@ impl LiveDevice for Members {
         }
         let known = self.note_given_up(disks);
         self.stop_filling();
-        disks.iter().for_each(|disk| self.offer_spare(*disk));
+        let left = disks.iter().filter(|disk| disk.0 < self.geometry.disks()).copied().collect::<Vec<_>>();
+        left.into_iter().for_each(|disk| self.offer_spare(disk));
         known
     }
 
@@ -401,46 +408,16 @@ impl LiveDevice for Members {
     }
 
     fn order(&mut self, order: &ArrayOrder) -> Result<(), String> {
-        let repairs = matches!(order, ArrayOrder::Replace(..) | ArrayOrder::Add(..) | ArrayOrder::Scrub(_))
-            || matches!(order, ArrayOrder::Pace(_)) && !self.geometry.is_growing();
-        if self.geometry.level().redundancy() == 0 && repairs {
-            return Err("the array has each block once: nothing can be repaired".into());
-        }
-        match order {
-            ArrayOrder::Tell => Ok(()),
-            ArrayOrder::Fail(disk) => {
-                self.leaving.push(*disk);
-                Ok(())
-            }
-            ArrayOrder::Replace(disk, path, former) => self.replace(*disk, path, *former),
-            ArrayOrder::Add(path, former) => {
-                let spare = self.open(DiskId(0), path, *former)?;
-                let waits = |disk: &DiskId| !self.successors.iter().any(|(other, _)| other == disk);
-                match self.lacking().into_iter().find(waits) {
-                    Some(disk) => self.offer(disk, spare),
-                    None => self.spares.push_back(spare),
-                }
-                Ok(())
-            }
-            ArrayOrder::Grow(paths, former) => self.grow(paths, *former),
-            ArrayOrder::Scrub(ScrubOrder::Start) => match self.lacking().first() {
-                Some(disk) => Err(format!("disk {} is lacking; replace it first", disk.0)),
-                None => self.upkeep.begin_scrub(&self.blank_rows()),
-            },
-            ArrayOrder::Scrub(ScrubOrder::Stop) => self.upkeep.stop_scrub(),
-            ArrayOrder::Pace(change) => {
-                self.upkeep.change_pace(*change);
-                Ok(())
-            }
-        }
+        self.obey(order)
     }
 
     fn geometry(&self) -> Option<Geometry> {
         Some(self.geometry)
     }
 
-    fn join(&mut self) -> Option<DiskId> {
-        self.join_now()
+    fn join(&mut self) -> Option<(DiskId, Health)> {
+        let joins = self.join_now().map(|disk| (disk, Health::Joins));
+        joins.or_else(|| self.raise_now().map(|disk| (disk, Health::JoinsForParity)))
     }
 
     fn note_grown(&mut self, now: Time, grown: Grown, kernel: &mut dyn Kernel) -> io::Result<()> {
@@ -478,7 +455,7 @@ impl LiveDevice for Members {
     }
 
     fn errand_due(&self, clients: Clients) -> Option<Time> {
-        match self.may_empty(clients) || !self.changes.is_empty() || self.may_join() {
+        match self.may_empty(clients) || !self.changes.is_empty() || self.may_join() || self.has_level_news() {
             true => Some(clients.silent_from),
             false if self.upkeep.is_moving() => None,
             false => [self.upkeep.due(clients), self.move_due(clients)].into_iter().flatten().min(),
@@ -497,6 +474,7 @@ impl LiveDevice for Members {
 
     fn next_health(&mut self) -> Option<(DiskId, Health)> {
         let known = self.known.pop_front().map(|disk| (disk, Health::Known));
+        let known = known.or_else(|| self.take_level_news());
         let known = known.or_else(|| self.take_told().map(|disk| (disk, Health::Told)));
         known.or_else(|| self.take_untold().map(|(disk, at)| (disk, Health::Holds(at))))
     }

@@ -245,8 +245,8 @@ pub trait LiveDevice {
         None
     }
 
-    /// A further disk is there from now on, by which an array grows: which.
-    fn join(&mut self) -> Option<DiskId> {
+    /// A further disk is there from now on, by which an array grows, or has a second parity: which, and what the core is to hear.
+    fn join(&mut self) -> Option<(DiskId, Health)> {
         None
     }
 

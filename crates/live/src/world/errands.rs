@@ -93,10 +93,19 @@ impl<S: RequestSource, K: Kernel> LiveWorld<S, K> {
             self.news.push_back(Input::Disk(disk, Health::Replaced));
             return self.next_news();
         }
-        if let Some(disk) = self.unit.join() {
-            return Some(Input::Disk(disk, Health::Joins));
+        if let Some((disk, health)) = self.unit.join() {
+            if health == Health::JoinsForParity {
+                self.lacking.push(disk);
+            }
+            return Some(Input::Disk(disk, health));
         }
         if let Some((disk, health)) = self.unit.next_health() {
+            if health == Health::LeavesWithParity {
+                // What it still has counts as failed; then it is gone.
+                self.abandon(now, disk);
+                self.news.push_back(Input::Disk(disk, health));
+                return self.next_news();
+            }
             return Some(Input::Disk(disk, health));
         }
         if room == 0 || self.source.is_over() {

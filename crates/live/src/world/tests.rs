@@ -14,6 +14,9 @@ struct Pair {
     refused: VecDeque<DiskId>,
     /// Whether both are given up at once, if any is.
     together: bool,
+    /// What its first disk does for a second parity.
+    joins: Option<Health>,
+    leaves: Option<Health>,
 }
 
 impl LiveDevice for Pair {
@@ -44,6 +47,14 @@ impl LiveDevice for Pair {
 
     fn change_disk(&mut self, _: DiskId) -> bool {
         !self.silent
+    }
+
+    fn join(&mut self) -> Option<(DiskId, Health)> {
+        self.joins.take().map(|health| (DiskId(0), health))
+    }
+
+    fn next_health(&mut self) -> Option<(DiskId, Health)> {
+        self.leaves.take().map(|health| (DiskId(0), health))
     }
 
     fn next_refusal(&mut self) -> Option<DiskId> {
@@ -179,6 +190,20 @@ fn what_took_the_place_of_a_disk_is_lacking_until_it_is_filled() {
     let mut world = self::world(Pair { silent: true, ..Pair::default() });
     assert_eq!(world.take_news(replaced), Input::Disk(DiskId(0), Health::Failed), "the place is not taken");
     assert!(world.can_spare(DiskId(1)));
+}
+
+#[test]
+fn a_disk_for_the_second_parity_is_lacking_until_it_is_filled_and_has_nothing_in_flight_when_it_leaves() {
+    let (joins, leaves) = (Health::JoinsForParity, Health::LeavesWithParity);
+    let mut world = world(Pair { joins: Some(joins), ..Pair::default() });
+    assert_eq!(world.ask(Time(1), 1), Some(Input::Disk(DiskId(0), joins)));
+    assert!(!world.can_spare(DiskId(1)));
+    let mut world = self::world(Pair { leaves: Some(leaves), ..Pair::default() });
+    world.issue(Time(1), DiskId(0), Tag(0), Command::new(Verb::Read, Extent::new(0, 1), Place::Nowhere));
+    let first = world.ask(Time(2), 1);
+    let told: Vec<Input> = first.into_iter().chain(std::iter::from_fn(|| world.next_news())).collect();
+    assert!(matches!(told[..], [_, Input::Done(DiskId(0), Tag(0), _, Outcome::Failed(_)), _]), "{told:?}");
+    assert_eq!(told[2], Input::Disk(DiskId(0), leaves));
 }
 
 #[test]

@@ -4,11 +4,15 @@
 //! r of N disks on disk N − 1 − (r mod N), a second one on the disk after it, with the columns on the disks after these, as
 //! Linux' md has it. Columns, then parities, are the *slots* of a row.
 //!
+//! A second parity may lie on the last disk alone, and the rest as if that one were not there (md's left-symmetric-6): so a RAID 5
+//! becomes a RAID 6 and nothing moves.
+//!
 //! An array that *grows* is two layouts joined at a row: those before it lie on all disks, those from it on on as many as there were.
 //! A row of a disk is of one of the two, so whoever has a row knows how many columns it has. A block of the array lies in the wider
 //! layout where that has come to hold it; between what both hold there are rows of the former one of which nobody needs anything.
 
 mod growing;
+mod raising;
 
 use block::{DiskId, Extent, Lbn};
 
@@ -31,6 +35,8 @@ pub enum Level {
     Parity,
     /// RAID 6: with two parities of each row.
     DoubleParity,
+    /// RAID 6 that was a RAID 5: the second parity of each row lies on the last disk.
+    SecondOnLast,
 }
 
 impl Level {
@@ -41,7 +47,7 @@ impl Level {
             Level::Striped => "0",
             Level::Mirrored { .. } => "0/1",
             Level::Parity => "5",
-            Level::DoubleParity => "6",
+            Level::DoubleParity | Level::SecondOnLast => "6",
         }
     }
 
@@ -57,8 +63,13 @@ impl Level {
         match self {
             Level::Striped | Level::Mirrored { .. } => 0,
             Level::Parity => 1,
-            Level::DoubleParity => 2,
+            Level::DoubleParity | Level::SecondOnLast => 2,
         }
+    }
+
+    /// Of these, those that lie on the same disk in every row.
+    const fn fixed(self) -> u16 {
+        if let Level::SecondOnLast = self { 1 } else { 0 }
     }
 
     /// How many disks may fail, whichever they are.
@@ -66,7 +77,7 @@ impl Level {
     pub const fn redundancy(self) -> u16 {
         match self {
             Level::Mirrored { copies } => copies.saturating_sub(1),
-            Level::Striped | Level::Parity | Level::DoubleParity => self.parities(),
+            Level::Striped | Level::Parity | Level::DoubleParity | Level::SecondOnLast => self.parities(),
         }
     }
 }
@@ -76,6 +87,8 @@ impl Level {
 pub struct Geometry {
     level: Level,
     disks: u16,
+    /// The last disks of a row, which have a parity each.
+    fixed: u16,
     /// Blocks of a stripe unit.
     unit: u32,
     rows: u64,
@@ -101,6 +114,11 @@ pub struct Piece {
     pub into: u32,
 }
 
+/// The disk with the first parity of a row, which lies on so many.
+fn rotate(row: u64, disks: u16) -> u16 {
+    disks - 1 - (row % u64::from(disks)) as u16
+}
+
 impl Geometry {
     /// An array of so many disks of at least `each` blocks, in stripe units of `unit` blocks. What is left of a disk after its
     /// last whole unit is not used.
@@ -124,10 +142,10 @@ impl Geometry {
             Level::Parity if !(3..=MOST_WITH_PARITY).contains(&disks) => {
                 return fault(format!("RAID 5 of {disks} disks"), "give from 3 to 64 disks, or another level");
             }
-            Level::DoubleParity if !(4..=MOST_WITH_PARITY).contains(&disks) => {
+            Level::DoubleParity | Level::SecondOnLast if !(4..=MOST_WITH_PARITY).contains(&disks) => {
                 return fault(format!("RAID 6 of {disks} disks"), "give from 4 to 64 disks, or another level");
             }
-            Level::Mirrored { .. } | Level::Parity | Level::DoubleParity => {}
+            Level::Mirrored { .. } | Level::Parity | Level::DoubleParity | Level::SecondOnLast => {}
         }
         if unit == 0 {
             return fault("a stripe of no blocks".into(), "give a size such as 64KiB");
@@ -137,7 +155,7 @@ impl Geometry {
             let what = format!("a stripe unit of {unit} blocks on disks of {each}");
             return fault(what, "give a stripe no larger than a disk");
         }
-        Ok(Geometry { level, disks, unit, rows, first: 0, former: disks, moved: 0 })
+        Ok(Geometry { level, disks, fixed: level.fixed(), unit, rows, first: 0, former: disks, moved: 0 })
     }
 
     /// The same of disks of which so many blocks before its data, and behind, are not the array's to fill.
@@ -214,7 +232,7 @@ impl Geometry {
         match self.level {
             Level::Striped => disks,
             Level::Mirrored { copies } => disks / copies,
-            Level::Parity | Level::DoubleParity => disks - self.parities(),
+            Level::Parity | Level::DoubleParity | Level::SecondOnLast => disks - self.parities(),
         }
     }
 
@@ -222,6 +240,11 @@ impl Geometry {
     #[must_use]
     pub fn disks_of(&self, row: u64) -> u16 {
         if row < self.moved { self.disks } else { self.former }
+    }
+
+    /// The disks, the first of the row's, over which its columns and parities are rotated.
+    fn rotates_over(&self, row: u64) -> u16 {
+        self.disks_of(row) - self.fixed
     }
 
     /// Units of data in this row.
@@ -241,7 +264,10 @@ impl Geometry {
     pub fn disk(&self, row: u64, column: u16, copy: u16) -> DiskId {
         DiskId(match self.level {
             Level::Striped | Level::Mirrored { .. } => column + copy * self.columns_of(row),
-            Level::Parity | Level::DoubleParity => (self.parity(row).0 + self.parities() + column) % self.disks_of(row),
+            Level::Parity | Level::DoubleParity | Level::SecondOnLast => {
+                let over = self.rotates_over(row);
+                (rotate(row, over) + self.parities() - self.fixed + column) % over
+            }
         })
     }
 
@@ -249,7 +275,8 @@ impl Geometry {
     #[must_use]
     pub fn disk_of_slot(&self, row: u64, slot: u16) -> DiskId {
         match slot.checked_sub(self.columns_of(row)) {
-            Some(parity) => DiskId((self.parity(row).0 + parity) % self.disks_of(row)),
+            Some(1) if self.fixed > 0 => DiskId(self.disks_of(row) - 1),
+            Some(parity) => DiskId((self.parity(row).0 + parity) % self.rotates_over(row)),
             None => self.disk(row, slot, 0),
         }
     }
@@ -258,7 +285,10 @@ impl Geometry {
     #[must_use]
     pub fn slot(&self, row: u64, disk: DiskId) -> u16 {
         // Columns come after the parities, which are the last slots.
-        let disks = self.disks_of(row);
+        let disks = self.rotates_over(row);
+        if disk.0 == disks {
+            return self.columns_of(row) + 1;
+        }
         let after = (disk.0 + disks - self.parity(row).0) % disks;
         (after + self.columns_of(row)) % disks
     }
@@ -281,7 +311,7 @@ impl Geometry {
                 };
                 is_had(*self) && (!self.is_growing() || is_had(self.widest()))
             }
-            Level::Parity | Level::DoubleParity => {
+            Level::Parity | Level::DoubleParity | Level::SecondOnLast => {
                 (0..self.disks).filter(|disk| lacks(DiskId(*disk))).count() <= usize::from(self.parities())
             }
         }
@@ -297,8 +327,7 @@ impl Geometry {
     /// The disk with the parity of a row, the first of two.
     #[must_use]
     pub fn parity(&self, row: u64) -> DiskId {
-        let disks = self.disks_of(row);
-        DiskId(disks - 1 - (row % u64::from(disks)) as u16)
+        DiskId(rotate(row, self.rotates_over(row)))
     }
 
     /// The column of a row that lies on a disk; with parity on it, or nothing of the row, none.
@@ -308,7 +337,9 @@ impl Geometry {
         match self.level {
             _ if disk.0 >= disks => None,
             Level::Striped | Level::Mirrored { .. } => Some(disk.0 % columns),
-            Level::Parity | Level::DoubleParity => Some(self.slot(row, disk)).filter(|slot| *slot < columns),
+            Level::Parity | Level::DoubleParity | Level::SecondOnLast => {
+                Some(self.slot(row, disk)).filter(|slot| *slot < columns)
+            }
         }
     }
 
@@ -393,7 +424,8 @@ mod tests {
         for disks in 1..=9 {
             for unit in [1, 3, 8] {
                 let mirrored = [2, 3].map(|copies| Level::Mirrored { copies });
-                for level in [Level::Striped, mirrored[0], mirrored[1], Level::Parity, Level::DoubleParity] {
+                let parities = [Level::Parity, Level::DoubleParity, Level::SecondOnLast];
+                for level in [Level::Striped, mirrored[0], mirrored[1]].into_iter().chain(parities) {
                     all.extend(Geometry::new(level, disks, unit, 40).ok());
                 }
             }

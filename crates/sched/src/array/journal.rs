@@ -125,7 +125,8 @@ impl<P: Predictor> Array<P> {
 
     /// The disks know how one of them is: that it was given up, or that it holds all that it should, as far as it still does.
     pub(super) fn note_known(&mut self, disk: DiskId) {
-        let is_sound = self.standings.is_sound(disk);
+        // One that kept the second parities may be none of its disks by now.
+        let is_sound = disk.0 < self.geometry.disks() && self.standings.is_sound(disk);
         let Some(journal) = &mut self.journal else { return };
         journal.unknown.retain(|unknown| *unknown != disk);
         if is_sound {
@@ -153,7 +154,7 @@ impl<P: Predictor> Array<P> {
             return 0;
         }
         let unsure = |column: &u16| journal.is_unsure(self.geometry.disk_of_slot(row, *column));
-        each(self.code(row).columns()).filter(unsure).map(bit).sum()
+        (0..self.geometry.columns_of(row)).filter(unsure).map(bit).sum()
     }
 
     /// Whether a disk is good for records.
@@ -288,7 +289,7 @@ impl<P: Predictor> Array<P> {
 
     /// Where an update has its record: behind all else.
     pub(super) fn record_place(&self, id: u32, it: &Update, blocks: u32) -> Place {
-        let beyond = self.geometry.columns_of(it.row) + 2 * self.geometry.parities();
+        let beyond = self.geometry.columns_of(it.row) + 2 * it.parities;
         super::children::offset(self.slot_place(id, it.blocks, beyond), blocks)
     }
 

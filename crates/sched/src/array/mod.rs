@@ -26,6 +26,7 @@ mod migration;
 mod parity;
 mod parts;
 mod placement;
+mod raising;
 mod repair;
 mod rows;
 mod standing;
@@ -144,6 +145,8 @@ pub struct Array<P: Predictor> {
     journal: Option<Box<StripeJournal>>,
     /// Rows that are being moved, where it grows.
     mover: Option<Mover>,
+    /// Whether it is to do without its second parity.
+    lowers: bool,
     /// What remains of each task, where something goes by what children are worth.
     parts: Option<TaskParts>,
     posts: VecDeque<Post>,
@@ -176,6 +179,7 @@ impl<P: Predictor> Array<P> {
                 .filter(|_| geometry.has_parity())
                 .map(|area| StripeJournal::new_boxed(area, disks.len() as u16)),
             mover: None,
+            lowers: false,
             positioning: disks.first().map_or(Span::ZERO, placement::positioning),
             wakes: vec![Time::NEVER; disks.len()],
             wake: Time::NEVER,
@@ -448,6 +452,30 @@ impl<P: Predictor> Array<P> {
         }
     }
 
+    /// Something has become of a disk.
+    fn hear(&mut self, now: Time, disk: DiskId, health: Health, out: &mut Vec<Action>) {
+        match health {
+            Health::Joins => self.join(),
+            Health::JoinsForParity => self.join_for_parity(),
+            Health::LeavesWithParity => self.lowers = true,
+            Health::Told => self.note_told(out),
+            Health::Known => self.note_known(disk),
+            // One that kept the second parities.
+            _ if disk.0 >= self.geometry.disks() => {}
+            Health::Failed => self.fail(disk, out),
+            Health::Replaced => {
+                self.fail(disk, out);
+                self.settle(now, out);
+                self.standings.replace(disk);
+            }
+            Health::Filled(until) => {
+                self.standings.resume(disk, until);
+                self.doubt(disk);
+            }
+            Health::Holds(at) => self.note_held(disk, at, out),
+        }
+    }
+
     fn amend(&mut self, request: RequestId, change: Change, out: &mut Vec<Action>) {
         let Some(id) = self.tasks.find(request) else { return };
         let Some(job) = self.tasks.get_mut(id) else { return };
@@ -486,26 +514,13 @@ impl<P: Predictor> Scheduler for Array<P> {
             Input::Submit(request) => self.submit(now, &request, out),
             Input::Done(disk, ..) => self.tell(now, disk, input, out),
             Input::Amend(request, change) => self.amend(request, change, out),
-            Input::Disk(disk, Health::Failed) => self.fail(disk, out),
+            Input::Disk(disk, health) => self.hear(now, disk, health, out),
             // Each disk shares out its own arm.
             Input::Claim(..) => {
                 (0..self.disks.len() as u16).map(DiskId).for_each(|disk| self.tell(now, disk, input, out));
             }
             Input::Log(news) => self.hear_log(news, out),
             Input::Compared(number, slot, how) => self.note_compared(number, slot, how, out),
-            Input::Disk(disk, Health::Replaced) => {
-                self.fail(disk, out);
-                self.settle(now, out);
-                self.standings.replace(disk);
-            }
-            Input::Disk(disk, Health::Filled(until)) => {
-                self.standings.resume(disk, until);
-                self.doubt(disk);
-            }
-            Input::Disk(disk, Health::Known) => self.note_known(disk),
-            Input::Disk(disk, Health::Holds(at)) => self.note_held(disk, at, out),
-            Input::Disk(_, Health::Joins) => self.join(),
-            Input::Disk(_, Health::Told) => self.note_told(out),
             Input::Wake => {
                 while let Some(Reverse((_, child))) = self.later.peek().copied().filter(|Reverse((at, _))| *at <= now) {
                     self.later.pop();
@@ -520,6 +535,9 @@ impl<P: Predictor> Scheduler for Array<P> {
         }
         self.settle(now, out);
         self.settle_journal(told, out);
+        if self.lowers {
+            self.settle_level();
+        }
     }
 
     fn is_plain(&self) -> bool {

@@ -78,6 +78,8 @@ pub(super) struct Update {
     pub(super) within: u32,
     pub(super) blocks: u32,
     pub(super) aim: Aim,
+    /// Parities that rows had when it was begun.
+    pub(super) parities: u16,
     method: Method,
     /// The slots that are read.
     pub(super) read: Slots,
@@ -216,6 +218,7 @@ impl<P: Predictor> Array<P> {
             within,
             blocks,
             aim,
+            parities: self.geometry.parities(),
             method: Method::Reconstruct,
             read: 0,
             sums: 0,
@@ -243,9 +246,9 @@ impl<P: Predictor> Array<P> {
         self.begin(id, out);
     }
 
-    /// The equations of a row.
-    pub(super) fn code(&self, row: u64) -> Code {
-        Code { columns: self.geometry.columns_of(row), parities: self.geometry.parities() }
+    /// The equations of an update's row, as they were when it was begun.
+    pub(super) fn code(&self, it: &Update) -> Code {
+        Code { columns: self.geometry.columns_of(it.row), parities: it.parities }
     }
 
     /// The slots of a row that cannot be read where an update is.
@@ -258,19 +261,22 @@ impl<P: Predictor> Array<P> {
             let disk = self.geometry.disk_of_slot(it.row, *slot);
             !self.standings.holds(disk, at) || it.lost.has(disk)
         };
-        each(self.code(it.row).slots()).filter(gone).map(bit).sum()
+        each(self.code(it).slots()).filter(gone).map(bit).sum()
     }
 
     /// Has an update read what it needs, or write at once where it needs nothing.
     pub(super) fn begin(&mut self, id: u32, out: &mut Vec<Action>) {
-        let Some(it) = self.updates.get(id).copied() else { return };
+        let parities = self.geometry.parities();
+        let Some(it) = self.updates.get_mut(id) else { return };
+        it.parities = parities;
+        let it = *it;
         if self.ask_leave(id, &it, out) == Leave::Refused {
             return;
         }
         if let Aim::Repair(column) = it.aim {
             return self.begin_repair(id, &it, column, out);
         }
-        let code = self.code(it.row);
+        let code = self.code(&it);
         let gone = self.missing_slots(&it);
         let works = |parity: &u16| self.standings.works(self.geometry.disk_of_slot(it.row, *parity));
         let sums: Slots = each(code.slots() & !code.columns()).filter(works).map(bit).sum();
@@ -366,7 +372,7 @@ impl<P: Predictor> Array<P> {
 
     /// What is read of the rest of a row is summed to what its disk did not bring of a column.
     fn sum_read(&self, id: u32, it: &Update, column: u16, out: &mut Vec<Action>) {
-        let code = self.code(it.row);
+        let code = self.code(it);
         let Some(equation) = code.solve(column, code.slots() & !it.read) else {
             return debug_assert!(false, "a column that does not follow from what was read");
         };
@@ -376,7 +382,7 @@ impl<P: Predictor> Array<P> {
 
     /// Sums a parity, of written columns only these.
     fn sum_parity(&self, id: u32, it: &Update, parity: u16, (given, sum): (Slots, Place), out: &mut Vec<Action>) {
-        let (code, Aim::Write(written)) = (self.code(it.row), it.aim) else { return };
+        let (code, Aim::Write(written)) = (self.code(it), it.aim) else { return };
         let terms = terms(code, it, written, parity - code.columns).filter_map(|(term, factor)| match term {
             Term::Read(slot) => Some((self.slot_place(id, it.blocks, slot), factor)),
             Term::Given(column) if given & bit(column) != 0 => Some((self.task_place(it, column), factor)),
@@ -390,7 +396,7 @@ impl<P: Predictor> Array<P> {
 
     /// Puts down what closes the write hole: the parities without what is written to disks that are sure to count. Then these are added.
     fn record(&mut self, id: u32, it: &Update, written: Slots, out: &mut Vec<Action>) {
-        let (code, blocks) = (self.code(it.row), it.blocks);
+        let (code, blocks) = (self.code(it), it.blocks);
         let (sure, kept) = (self.sure_columns(it, written), self.kept_slots(it, written));
         let Some((disk, at, record)) = self.make_record(id, it, written) else { return };
         for (number, slot) in (0..).zip(each(kept)) {
@@ -421,7 +427,7 @@ impl<P: Predictor> Array<P> {
         let Some(update) = self.updates.get_mut(id) else { return };
         update.stage = UpdateStage::Writing;
         let it = *update;
-        let (code, Aim::Write(written)) = (self.code(it.row), it.aim) else { return };
+        let (code, Aim::Write(written)) = (self.code(&it), it.aim) else { return };
         let at = self.geometry.on_disk(it.row, it.within, it.blocks);
         let op = self.tasks.get(it.task).map_or(Op::Write { fua: false }, |job| job.op);
         let op = if op == Op::Move { Op::Write { fua: false } } else { op };
@@ -441,7 +447,7 @@ impl<P: Predictor> Array<P> {
 
     /// Where a parity is summed: where it was read to, unless what it was is needed until the end.
     fn sum_place(&self, id: u32, it: &Update, parity: u16) -> Place {
-        let beyond = if it.method == Method::Recover { self.geometry.parities() } else { 0 };
+        let beyond = if it.method == Method::Recover { it.parities } else { 0 };
         self.slot_place(id, it.blocks, parity + beyond)
     }
 
@@ -457,7 +463,7 @@ impl<P: Predictor> Array<P> {
         let sound = |slot: &u16| self.standings.holds(self.geometry.disk_of_slot(it.row, *slot), at);
         let missing = |columns: Slots| each(columns).filter(|column| !sound(column)).count();
         // What was not written to its own disk follows from the rest of its row, or is lost.
-        let lost = missing(written) > 0 && missing(self.code(it.row).columns()) > each(it.sums).filter(sound).count();
+        let lost = missing(written) > 0 && missing(self.code(&it).columns()) > each(it.sums).filter(sound).count();
         if lost {
             return self.give_up(id, out);
         }

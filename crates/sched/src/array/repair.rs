@@ -78,6 +78,10 @@ impl<P: Predictor> Array<P> {
 
     /// All there is was read: what is missing is summed, or taken from a copy, and written.
     pub(super) fn write_repaired(&mut self, id: u32, it: &Update, column: u16, out: &mut Vec<Action>) {
+        if it.parities != self.geometry.parities() {
+            // Of what rows have now too little was read, or too much.
+            return self.begin(id, out);
+        }
         let disks = self.alike(it.row, column);
         // What was missing when it began may have been filled since; what was not read cannot be compared.
         let is_read = it.read.count_ones() as usize == disks.len().min(MOST_COMPARED.into());
@@ -90,7 +94,7 @@ impl<P: Predictor> Array<P> {
         if let Some(update) = self.updates.get_mut(id) {
             update.replacements = self.standings.replacements();
         }
-        let (code, at) = (self.code(it.row), self.geometry.on_disk(it.row, it.within, it.blocks));
+        let (code, at) = (self.code(it), self.geometry.on_disk(it.row, it.within, it.blocks));
         for disk in to {
             let slot = if self.geometry.has_parity() { self.geometry.slot(it.row, disk) } else { 0 };
             let place = self.slot_place(id, it.blocks, slot);
@@ -111,7 +115,7 @@ impl<P: Predictor> Array<P> {
     /// All of a row is there: each copy is compared with the first, and each parity with what it should be, which is summed behind
     /// all that was read.
     fn compare(&mut self, id: u32, it: &Update, out: &mut Vec<Action>) {
-        let (code, blocks) = (self.code(it.row), it.blocks);
+        let (code, blocks) = (self.code(it), it.blocks);
         let place = |array: &Array<P>, slot| array.slot_place(id, blocks, slot);
         let slots = match self.geometry.has_parity() {
             true => code.columns..code.columns + code.parities,
@@ -149,7 +153,7 @@ impl<P: Predictor> Array<P> {
         let at = self.geometry.on_disk(it.row, it.within, it.blocks);
         for slot in each(it.unlike) {
             let (disk, wanted) = match self.geometry.has_parity() {
-                true => (self.geometry.disk_of_slot(it.row, slot), slot + self.geometry.parities()),
+                true => (self.geometry.disk_of_slot(it.row, slot), slot + it.parities),
                 false => (self.geometry.disk(it.row, column, slot), 0),
             };
             out.push(Action::Mend(disk, at, Mend::Unlike));

@@ -38,6 +38,18 @@ impl Standings {
         self.generations.push(0);
     }
 
+    /// A further disk is there, and is empty.
+    pub(super) fn join_empty(&mut self) {
+        self.join();
+        self.replace(DiskId(self.disks.len() as u16 - 1));
+    }
+
+    /// The last disk is no longer one of them.
+    pub(super) fn drop_last(&mut self) {
+        self.disks.pop();
+        self.generations.pop();
+    }
+
     /// Whether a disk takes commands.
     pub(super) fn works(&self, disk: DiskId) -> bool {
         self.disks[usize::from(disk.0)] != Standing::Failed

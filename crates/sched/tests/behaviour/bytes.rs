@@ -1,6 +1,8 @@
 //! What stands in each block: an array whose disks hold bytes, and memory that is overwritten as soon as it may be. Whoever reads
 //! gets what was written last, whatever the level, the copies that are left, and the way that bytes take through frames.
 
+mod raising;
+
 use crate::toy::Dice;
 use block::errno::{ECANCELED, EIO};
 use block::{
@@ -44,6 +46,9 @@ struct Bytes {
     array: Array<Distance>,
     disks: Vec<Vec<u64>>,
     failed: Vec<DiskId>,
+    /// The one that is being filled, of which no row rests on what is written to it; those that were.
+    filling: Option<DiskId>,
+    complete: Vec<DiskId>,
     /// How many may still fail.
     spare: u16,
     /// Disks that were said to be given up; the part of a row that each record is about, by its place.
@@ -87,11 +92,13 @@ impl Bytes {
             Core::new(caps, u32::MAX, Distance::default(), rules, Box::new(make))
         };
         let plan = ArrayPlan { buffer, logged, journal, ..ArrayPlan::default() };
-        let cores = (0..DISKS).map(|_| core(rules.clone())).collect();
+        let cores = (0..=DISKS).map(|_| core(rules.clone())).collect();
         Bytes {
             array: Array::new(geometry, plan, rules, TOGETHER as u32, cores),
-            disks: vec![vec![0; each as usize]; usize::from(DISKS)],
+            disks: vec![vec![0; each as usize]; usize::from(DISKS) + 1],
             failed: Vec::new(),
+            filling: None,
+            complete: Vec::new(),
             spare: level.redundancy(),
             gone: Vec::new(),
             unknown: Vec::new(),
@@ -154,7 +161,11 @@ impl Bytes {
                     self.gone.push(disk);
                     self.unknown.push(disk);
                     let is_row = |(_, _, it): &&(DiskId, Tag, Command)| it.verb.writes() && it.at.start.0 < EACH;
-                    let torn = self.flying.iter().filter(is_row).find(|(disk, ..)| !self.failed.contains(disk));
+                    let torn = self
+                        .flying
+                        .iter()
+                        .filter(is_row)
+                        .find(|(disk, ..)| !self.failed.contains(disk) && self.filling != Some(*disk));
                     assert!(!self.journals || torn.is_none(), "{torn:?} when {disk:?} is given up");
                 }
                 Action::Copy { from, to, blocks } => {
@@ -166,6 +177,7 @@ impl Bytes {
                     let into = self.memory(into, blocks).iter_mut();
                     into.zip(from).for_each(|(sum, term)| *sum ^= times(term, factor.0));
                 }
+                Action::Complete(disk) => self.complete.push(disk),
                 Action::Log(order) => self.log(order),
                 Action::Finish(id, how) => {
                     assert!(
@@ -228,7 +240,8 @@ impl Bytes {
             return;
         };
         let is_gone = |column: u16| self.gone.contains(&self.geometry.disk_of_slot(row, column));
-        if !self.journals || !command.verb.writes() || !(0..self.geometry.columns()).any(is_gone) {
+        let is_row = self.journals && command.verb.writes() && self.filling != Some(disk);
+        if !is_row || !(0..self.geometry.columns()).any(is_gone) {
             return;
         }
         assert!(self.unknown.is_empty(), "{command:?} of {disk:?} before the others know of {:?}", self.unknown);
@@ -294,13 +307,17 @@ impl Bytes {
     }
 
     fn fail(&mut self) {
-        let disk = DiskId(self.dice.below(DISKS.into()) as u16);
+        let disk = DiskId(self.dice.below(self.geometry.disks().into()) as u16);
         if self.spare > 0 && !self.failed.contains(&disk) {
             self.spare -= 1;
-            self.failed.push(disk);
-            self.disks[usize::from(disk.0)].fill(0xdead);
-            self.handle(Input::Disk(disk, Health::Failed));
+            self.fail_disk(disk);
         }
+    }
+
+    fn fail_disk(&mut self, disk: DiskId) {
+        self.failed.push(disk);
+        self.disks[usize::from(disk.0)].fill(0xdead);
+        self.handle(Input::Disk(disk, Health::Failed));
     }
 
     /// All there is is read, when nothing is in flight any more.

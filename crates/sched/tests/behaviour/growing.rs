@@ -8,7 +8,8 @@ fn geometries() -> Vec<Geometry> {
     let mut all = Vec::new();
     for disks in 1..=7 {
         let mirrored = [2, 3].map(|copies| Level::Mirrored { copies });
-        for level in [Level::Striped, mirrored[0], mirrored[1], Level::Parity, Level::DoubleParity] {
+        let parities = [Level::Parity, Level::DoubleParity, Level::SecondOnLast];
+        for level in [Level::Striped, mirrored[0], mirrored[1]].into_iter().chain(parities) {
             for unit in [1, 3] {
                 all.extend(Geometry::new(level, disks, unit, 17 * u64::from(unit)).ok());
             }

@@ -1,7 +1,6 @@
 //! Who asks an array, and knows what each of its blocks may hold.
 
 use super::disk::{Held, Power, bytes_of};
-use super::growing::grow_order;
 use super::{ANYTHING, BLOCK, DISCARDED};
 use crate::array::ArrayOrder;
 use crate::memory::{Pool, Slice};
@@ -45,6 +44,8 @@ pub(super) struct Asker {
     pub(super) is_done: bool,
     /// Disks that the array has when it has grown; 0 where it does not.
     pub(super) disks: u16,
+    /// What it is told for that, until it has.
+    pub(super) change: Option<ArrayOrder>,
     /// Whether what was answered is there from then on.
     pub(super) logs: bool,
 }
@@ -111,6 +112,29 @@ impl Asker {
         Some(request)
     }
 
+    /// Tells the array something, now or later.
+    fn obey(&mut self, order: ArrayOrder, now: Time, hands: &mut Hands) {
+        let was_done = std::mem::replace(&mut self.is_done, false);
+        let changes = matches!(order, ArrayOrder::Grow(..) | ArrayOrder::Raise(..) | ArrayOrder::Lower);
+        let disks = hands.unit.geometry().map_or(0, |geometry| geometry.disks());
+        if matches!(order, ArrayOrder::Replace(disk, ..) if disk.0 >= disks) {
+            // It has not joined yet, and may never, or was let go.
+            if self.stays && self.disks > disks || self.left > 0 {
+                self.orders.push((order, now + Span(200)));
+            }
+            return;
+        }
+        match hands.unit.order(&order) {
+            Err(what) if !changes && !what.contains("is being let go") => panic!("{what}"),
+            // A RAID 5 has nothing to let go.
+            Err(_) if order == ArrayOrder::Lower && self.left > 0 => self.orders.push((order, now + Span(300))),
+            // Not while a disk is lacking; as it may have grown in an earlier life.
+            Err(_) if self.stays && disks < self.disks => self.orders.push((order, now + Span(500))),
+            Err(_) => self.is_done = was_done,
+            Ok(()) => {}
+        }
+    }
+
     /// From now on a block holds this or something later.
     fn keep(&mut self, block: usize, stamp: u64) {
         let history = &mut self.blocks[block];
@@ -133,26 +157,10 @@ impl RequestSource for Asker {
     fn ask(&mut self, now: Time, room: u32, hands: &mut Hands) -> Option<Input> {
         if let Some(due) = self.orders.iter().position(|(_, at)| *at <= now) {
             let (order, _) = self.orders.swap_remove(due);
-            self.is_done = false;
-            let grows = matches!(order, ArrayOrder::Grow(..));
-            if let (ArrayOrder::Replace(disk, ..), Some(geometry)) = (&order, hands.unit.geometry())
-                && disk.0 >= geometry.disks()
-            {
-                // It has not joined yet, and may never.
-                if self.stays || self.left > 0 {
-                    self.orders.push((order, now + Span(200)));
-                }
+            self.obey(order, now, hands);
+            if !self.orders.is_empty() || self.left > 0 {
                 return None;
             }
-            match hands.unit.order(&order) {
-                Err(what) if !grows => panic!("{what}"),
-                // Not while a disk is lacking; as it may have grown in an earlier life.
-                Err(_) if self.stays && hands.unit.geometry().is_some_and(|it| it.disks() < self.disks) => {
-                    self.orders.push((order, now + Span(500)));
-                }
-                _ => {}
-            }
-            return None;
         }
         if self.stays && self.orders.is_empty() {
             let is_whole = hands.unit.filling().is_empty() && hands.unit.lacking().is_empty();
@@ -160,8 +168,7 @@ impl RequestSource for Asker {
             let has_grown = hands.unit.geometry().is_some_and(|it| it.disks() >= self.disks && !it.is_growing());
             self.is_done = is_whole && has_grown && array["scrub"]["state"] != "running";
             if !has_grown && array["grow"].is_null() {
-                let step = hands.unit.geometry().map_or(1, |geometry| geometry.growth_step());
-                self.orders.push((grow_order(step), now + Span(500)));
+                self.orders.extend(self.change.clone().map(|change| (change, now + Span(500))));
             }
         }
         if room == 0 || now < self.next {

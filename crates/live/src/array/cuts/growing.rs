@@ -9,14 +9,15 @@ impl Scene {
     pub(super) fn find(&self, outside: &Outside) -> Geometry {
         let found = find_layout(&mut outside.units(&[])).expect("it is on its disks");
         let margins = (crate::array::BEFORE, crate::array::BEHIND);
-        let geometry = Geometry::within(self.level, found.disks(), UNIT, DISK, margins).expect("a geometry");
+        let level = if self.raises == Raises::No { self.level } else { found.level() };
+        let geometry = Geometry::within(level, found.disks(), UNIT, DISK, margins).expect("a geometry");
         found.fit(&geometry)
     }
 
     /// The places of disks by which it may grow.
     pub(super) fn make_places(&self, geometry: &Geometry) -> impl Iterator<Item = Box<dyn LiveDevice>> + use<> {
         let absent = |_| -> Box<dyn LiveDevice> { Box::new(Absent::new(Caps { blocks: DISK, depth: 4, seek: false })) };
-        let may_grow = self.grows && geometry.disks() == self.disks;
+        let may_grow = (self.grows || self.raises != Raises::No) && geometry.disks() == self.disks;
         (0..if may_grow { geometry.growth_step() } else { 0 }).map(absent)
     }
 
@@ -37,9 +38,14 @@ impl Scene {
         self.disks + self.geometry().growth_step()
     }
 
+    /// As many, where it has to; else none.
+    pub(super) fn disks_wanted(&self) -> u16 {
+        if self.has_to_grow() { self.disks_grown() } else { 0 }
+    }
+
     /// Whether it has grown in the end: where a disk is lacking for good it does not.
     pub(super) fn has_to_grow(&self) -> bool {
-        self.grows && self.fate != Fate::Fails
+        (self.grows || self.raises == Raises::Once) && self.fate != Fate::Fails
     }
 }
 
@@ -50,7 +56,9 @@ pub(super) fn grow_order(disks: u16) -> ArrayOrder {
 
 fn growing(seed: u64, requests: u32) -> Scene {
     let levels = [(Level::Parity, 3), (Level::DoubleParity, 4), (Level::Striped, 2), (Level::Parity, 4)];
-    growing_from(seed, requests, levels[seed as usize % 4])
+    // One that came of a RAID 5 now and then.
+    let is_raised = seed % 4 == 3 && (seed / 4) % 3 == 1;
+    growing_from(seed, requests, if is_raised { (Level::SecondOnLast, 4) } else { levels[seed as usize % 4] })
 }
 
 /// By one disk for each copy at once.
@@ -68,7 +76,7 @@ fn growing_from(seed: u64, requests: u32, (level, disks): (Level, u16)) -> Scene
 }
 
 /// Cuts scenes anywhere, 150 or `HALFTURN_SEEDS=N`; `HALFTURN_SEED=N` cuts one at each of its writes in their place. How often it did.
-fn cut_growing(make: fn(u64, u32) -> Scene) -> u64 {
+pub(super) fn cut_many(make: fn(u64, u32) -> Scene) -> u64 {
     if let Some(seed) = read_number("HALFTURN_SEED") {
         return cut_everywhere(&make(seed, 30));
     }
@@ -82,14 +90,14 @@ fn cut_growing(make: fn(u64, u32) -> Scene) -> u64 {
 
 #[test]
 fn wherever_the_power_goes_while_it_grows_what_was_flushed_is_there_and_all_agrees() {
-    cut_growing(growing);
+    cut_many(growing);
     // The disk that has the copy of a first row goes while the others are told of that.
     tell(&growing(1119, 40), 48);
 }
 
 #[test]
 fn wherever_the_power_goes_while_mirrored_stripes_grow_what_was_flushed_is_there_and_all_agrees() {
-    cut_growing(growing_by_sets);
+    cut_many(growing_by_sets);
     // The disk that has the other copy of a column of a first row is gone.
     tell(&growing_by_sets(1458, 40), 72);
 }

@@ -13,6 +13,7 @@ mod disk;
 mod growing;
 mod logs;
 mod making;
+mod raising;
 mod rows;
 
 use super::assembly::read_label;
@@ -32,6 +33,7 @@ use block::{BLOCK_BYTES, Caps, DiskId, Qos, Span, Time};
 use disk::{Disk, Platter, Power, Virtual};
 use load::Draw;
 use logs::LogFate;
+use raising::Raises;
 use rows::Rows;
 use sched::array::{Array, ArrayPlan, Geometry, Level};
 use sched::plan::Rules;
@@ -93,6 +95,8 @@ struct Scene {
     /// Whether it grows by a disk, and whether that is the one that something becomes of.
     grows: bool,
     befalls_joined: bool,
+    /// Whether it comes to have a second parity, on a disk that joins.
+    raises: Raises,
 }
 
 /// What there is beside the array.
@@ -245,7 +249,8 @@ impl Scene {
             orders: Vec::new(),
             stays: false,
             is_done: true,
-            disks: 0,
+            disks: self.disks_wanted(),
+            change: self.list_changes().first().cloned(),
             logs: self.log == LogFate::Kept,
         }
     }
@@ -266,6 +271,12 @@ impl Scene {
             Fate::Replaced | Fate::FailsAndReplaced => disks.iter().map(replace).collect(),
             Fate::None | Fate::Fails => Vec::new(),
         }
+    }
+
+    /// What the array is told to become.
+    fn list_changes(&self) -> Vec<ArrayOrder> {
+        let grows = self.grows.then(|| growing::grow_order(self.geometry().growth_step()));
+        grows.into_iter().chain(self.raises.list_orders()).collect()
     }
 
     /// Plays it until the power goes after so many writes, and looks at what is left: whether it went before the end.
@@ -307,14 +318,12 @@ impl Scene {
             let unit = Members::new(geometry, units).logging(log);
             let unit = unit.repairing([self.pace(), self.pace()], Some(outside.opener(failing))).noting(known);
             let places = unit.members().len();
-            let grows = self.grows.then(|| growing::grow_order(made.growth_step()));
-            let orders = self.list_orders(&replaced).into_iter().chain(grows);
+            let orders = self.list_orders(&replaced).into_iter().chain(self.list_changes());
             let asker = Asker {
                 blocks: std::mem::take(&mut blocks),
                 stamp,
                 orders: orders.map(at).collect(),
                 stays: life == 2 && (is_replaced || self.has_to_grow()) || scrubs,
-                disks: if self.has_to_grow() { self.disks_grown() } else { 0 },
                 ..self.make_asker(&outside, geometry)
             };
             let mut world = LiveWorld::new(Virtual(Rc::clone(power)), Box::new(unit), asker, Span(u64::MAX / 4));
@@ -441,6 +450,7 @@ fn scene(seed: u64, requests: u32) -> Scene {
         log: LogFate::of(seed),
         grows: false,
         befalls_joined: false,
+        raises: Raises::No,
     }
 }
 

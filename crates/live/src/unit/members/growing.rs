@@ -18,7 +18,7 @@ use std::path::PathBuf;
 
 impl Members {
     /// Whether all of its disks hold all that they should, and none is about to be another.
-    fn is_sound(&self) -> bool {
+    pub(super) fn is_sound(&self) -> bool {
         self.lacking().is_empty()
             && self.filling_disks().is_empty()
             && self.successors.is_empty()
@@ -28,9 +28,6 @@ impl Members {
 
     /// The array is to grow by a disk, or with copies by one for each.
     pub(super) fn grow(&mut self, paths: &[PathBuf], former: Former) -> Result<(), String> {
-        if !self.joining.is_empty() {
-            return Err("the array is growing already; wait until it has grown".into());
-        }
         let refused = |(what, mend): (String, String)| format!("{what}; {mend}");
         let wider = self.geometry.grow().map_err(refused)?;
         let step = self.geometry.growth_step();
@@ -38,23 +35,11 @@ impl Members {
             let disks = if step == 1 { "one disk".into() } else { format!("{step} disks, one for each copy,") };
             return Err(format!("the array grows by {disks} at once, and {} were named", paths.len()));
         }
-        if self.notes.is_none() {
-            return Err("the disks of the array hold nothing when the service ends: make one of more disks".into());
-        }
-        if self.log.is_some() {
-            return Err(
-                "an array with a log does not grow; serve it without `log` and `buffer`, and grow it then".into()
-            );
-        }
+        self.refuse_layout("grow", "grow it")?;
         if !self.is_sound() {
             return Err("a disk is lacking or being rebuilt; replace it, and grow the array when all are sound".into());
         }
-        if self.upkeep.aim().is_some() {
-            return Err("the array is being scrubbed; stop that, or grow it when it ends".into());
-        }
-        if self.members.len() < usize::from(wider.disks()) {
-            return Err("the array has grown already: name what joined it in the service file, start the service anew, and grow it then".into());
-        }
+        self.refuse_place(wider.disks(), "grow it")?;
         let noted = paths.iter().map(|path| path.as_os_str().len() + 1).sum::<usize>();
         if noted > array::MOST_PATH + 1 {
             return Err(format!("a path of more than {} bytes is too long to be noted", array::MOST_PATH));

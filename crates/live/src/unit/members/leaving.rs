@@ -22,11 +22,24 @@ impl Members {
             self.refused.push_back(other);
         }
         leaving.retain(|disk| self.notes.as_ref().is_some_and(|notes| notes.counts(*disk)));
-        if leaving.is_empty() {
+        // One that is let go is none of the array's from then on.
+        let lets_go = self.lets_go(disks);
+        if leaving.is_empty() && !lets_go {
             return !self.unwritten;
         }
-        self.notes.iter_mut().for_each(|notes| notes.give_up(&leaving));
-        self.write_notes()
+        match &mut self.notes {
+            Some(notes) if lets_go => notes.lower(&leaving),
+            Some(notes) => notes.give_up(&leaving),
+            None => {}
+        }
+        let known = self.write_notes();
+        if lets_go {
+            if known {
+                self.clear_label();
+            }
+            self.let_go();
+        }
+        known
     }
 
     /// Has on the media what was written of rows, before it is noted that one of their disks is missing: no record tells of it. The disks

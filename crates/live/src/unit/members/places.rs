@@ -31,6 +31,9 @@ impl Members {
         if self.successors.iter().any(|(other, _)| *other == disk) {
             return Err(format!("disk {} is being replaced already", disk.0));
         }
+        if self.is_leaving_for_good(disk) {
+            return Err(format!("disk {} is being let go, and nothing takes its place", disk.0));
+        }
         if !self.can_spare(disk) {
             return Err(format!("without disk {} some blocks are lost; see to the others first", disk.0));
         }

@@ -1,7 +1,7 @@
 //! A disk takes the place of another that has commands in flight.
 
 use super::*;
-use crate::array::{Former, Lacking, create, inspect};
+use crate::array::{Absent, Former, Lacking, ScrubOrder, create, inspect};
 use crate::kernel::PlayedKernel;
 use crate::unit::{Ram, Summed};
 use crate::{Clock, Host, Unwritten};
@@ -301,6 +301,72 @@ fn of_a_disk_that_takes_a_place_what_was_written_meanwhile_is_not_said_to_be_hel
         };
         assert_eq!(told.map(holds).filter(|holds| *holds).count(), usize::from(!is_written));
     }
+}
+
+/// An array with the place of a further disk, which becomes a RAID 6.
+fn raise_served() -> Served {
+    let mut it = Served::new(Level::Parity, 3, &[]);
+    let depth = it.members.members[0].depth as u16;
+    let (first, known) = (it.members.members[2].first + u32::from(depth), it.members.unknown);
+    let absent = Absent::new(Caps { blocks: DISK, depth, seek: false });
+    it.members.members.push(Member { unit: Box::new(absent), first, depth: depth.into(), known });
+    it.members.notes_known.push(known + u32::from(depth));
+    it.members.unknown += u32::from(depth) + 1;
+    it.refuse.push(Rc::default());
+    let refuse = it.refuse.clone();
+    it.members.opener = Some(Box::new(move |disk, _| Ok(Slow::refusing(DISK, &refuse[usize::from(disk.0)]))));
+    it.members.order(&ArrayOrder::Raise("a".into(), Former::Kept)).expect("it is fit");
+    it
+}
+
+#[test]
+fn a_disk_for_the_second_parity_joins_empty_and_is_let_go_with_its_superblock() {
+    let mut it = raise_served();
+    let events = it.events();
+    assert_eq!(it.members.join(), Some((DiskId(3), Health::JoinsForParity)));
+    assert_eq!((it.events(), it.members.filling_disks()), (events + 1, vec![(DiskId(3), 0)]));
+    it.members.order(&ArrayOrder::Lower).expect("it may");
+    assert!(it.members.order(&ArrayOrder::Replace(DiskId(3), "a".into(), Former::Kept)).is_err());
+    assert_eq!(it.members.next_health(), Some((DiskId(3), Health::Failed)));
+    assert!(it.members.give_up(&[DiskId(3)]));
+    assert_eq!(it.events(), events + 2, "who is told of the one is told of the other");
+    assert_eq!(it.members.next_health(), Some((DiskId(3), Health::LeavesWithParity)));
+    assert_eq!((it.members.geometry.level(), it.members.lacking()), (Level::Parity, Vec::new()));
+    let raise = ArrayOrder::Raise("a".into(), Former::Kept);
+    assert!(it.members.order(&raise).is_err_and(|what| what.contains("start the service anew")));
+    it.members.members.pop();
+    assert_eq!(it.find_states(), ["sound"; 3]);
+}
+
+#[test]
+fn a_disk_that_cannot_be_told_does_not_join_and_the_array_stays_what_it_was() {
+    let mut it = raise_served();
+    it.refuse[3].set(true);
+    assert_eq!((it.members.join(), it.members.geometry.level()), (None, Level::Parity));
+    it.members.members.pop();
+    assert_eq!(it.find_states(), ["sound"; 3]);
+}
+
+#[test]
+fn what_stands_against_another_level_is_said() {
+    let refused = |members: &mut Members, order: &ArrayOrder| members.order(order).expect_err("it is refused");
+    let raise = ArrayOrder::Raise("a".into(), Former::Kept);
+    let mut it = raise_served();
+    assert!(refused(&mut it.members, &raise).contains("changing its level already"));
+    assert!(refused(&mut it.members, &ArrayOrder::Grow(vec!["a".into()], Former::Kept)).contains("already"));
+    it.members.join();
+    assert!(refused(&mut it.members, &raise).contains("level 6 already"));
+    it.members.order(&ArrayOrder::Scrub(ScrubOrder::Start)).expect("it waits for the rebuild");
+    assert!(refused(&mut it.members, &ArrayOrder::Lower).contains("being scrubbed"));
+    it.members.order(&ArrayOrder::Scrub(ScrubOrder::Stop)).expect("it was wanted");
+    it.members.give_up(&[DiskId(1)]);
+    assert!(refused(&mut it.members, &ArrayOrder::Lower).contains("lacking or being rebuilt"));
+    let mut it = Served::new(Level::Parity, 3, &[]);
+    assert!(refused(&mut it.members, &raise).contains("start the service anew"), "there is no place");
+    it.members.give_up(&[DiskId(1)]);
+    assert!(refused(&mut it.members, &raise).contains("lacking or being rebuilt"));
+    let mut it = Served::new(Level::DoubleParity, 4, &[]);
+    assert!(refused(&mut it.members, &ArrayOrder::Lower).contains("on all of its disks"));
 }
 
 /// It was not told of the service, and is not taken for one of a copy of the array.

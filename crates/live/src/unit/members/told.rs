@@ -1,7 +1,7 @@
 //! What is told of an array that is served.
 
 use super::Members;
-use crate::array::WriteLog;
+use crate::array::{self, WriteLog};
 use crate::unit::LiveDevice;
 use block::DiskId;
 use serde_json::{Value, json};
@@ -27,11 +27,12 @@ impl Members {
         let log = self.log.as_ref().map_or(Value::Null, WriteLog::json);
         let log_text = self.log.as_ref().map(WriteLog::text).unwrap_or_default();
         json!({
-            "array": known["array"], "events": known["events"], "dirty_regions": known["dirty"],
+            "array": known["array"], "level": self.geometry.level().number(),
+            "second_parity": array::tell_second(self.geometry.level()), "events": known["events"], "dirty_regions": known["dirty"],
             "written_bytes": known["written"], "bytes": known["bytes"], "disks": disks,
             "grow": self.upkeep.growing_json(waits),
             "spoilt_blocks": self.spoilt, "spares": self.spares.len(), "rebuild": rebuild, "scrub": scrub, "log": log,
-            "upkeep": self.written_text() + &self.spoilt_text() + &log_text + &self.upkeep.growing_text(waits)
+            "upkeep": array::second_text(&self.geometry) + &self.written_text() + &self.spoilt_text() + &log_text + &self.upkeep.growing_text(waits)
                 + &self.upkeep.text(),
         })
     }

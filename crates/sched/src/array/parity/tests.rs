@@ -142,6 +142,7 @@ fn blank() -> Update {
         within: 0,
         blocks: 8,
         aim: Aim::Read(0),
+        parities: 0,
         method: Method::Reconstruct,
         read: 0,
         sums: 0,
