@@ -37,7 +37,8 @@ fn tale(seed: u64, requests: u32, failing: Failing) -> Tale {
 fn level(seed: u64, failing: Failing) -> Level {
     let mirrored = [2, 3].map(|copies| Level::Mirrored { copies });
     match (failing, of(seed, 0, 4)) {
-        (Failing::Two, 0 | 1) => Level::DoubleParity,
+        (Failing::Two, 0) => Level::DoubleParity,
+        (Failing::Two, 1) => Level::SecondOnLast,
         (_, 0) => Level::Striped,
         (_, 1) => mirrored[0],
         (_, 2) => mirrored[1],
@@ -72,7 +73,7 @@ fn play<P: Predictor + 'static>(
         Level::Striped => 1 + of(seed, 1, 5),
         Level::Mirrored { copies } => u64::from(copies) * (1 + of(seed, 1, 3)),
         Level::Parity => 3 + of(seed, 1, 4),
-        Level::DoubleParity => 4 + of(seed, 1, 4),
+        Level::DoubleParity | Level::SecondOnLast => 4 + of(seed, 1, 4),
     } as u16;
     let short = of(seed, 5, 2) == 0;
     let limited = of(seed, 40, 4) == 0 && of(seed, 4, 4) % 2 == 1;
