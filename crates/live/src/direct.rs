@@ -7,7 +7,7 @@ use crate::make;
 use crate::memory::Pool;
 use crate::ring::RingToken;
 use crate::serve::kernel_error;
-use crate::unit::{Done, LiveDevice, ServedFile};
+use crate::unit::{Done, LiveDevice, PageCache, ServedFile};
 use block::errno::EIO;
 use block::{At, BadInput, Caps, Command, Device, Outcome, Tag, Time};
 use load::experiment::{DriveChoice, Held, IoBackend, Live};
@@ -44,7 +44,7 @@ pub fn open(path: &Path, how: Use) -> Result<Direct, BadInput> {
         let what = format!("is mounted on {place}");
         return Err(BadInput::new(name, At::File, what, "unmount it first"));
     }
-    let file = ServedFile::open(path, 1, how, true).map_err(|error| make::open_error(path, how, &error))?;
+    let file = ServedFile::open(path, 1, how, PageCache::Past).map_err(|error| make::open_error(path, how, &error))?;
     Direct::new(Clock::of_the_machine(1.0), Box::new(file)).map_err(|error| kernel_error(&name, &error))
 }
 

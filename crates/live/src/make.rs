@@ -10,7 +10,7 @@ use crate::array;
 use crate::claim::Use;
 use crate::sparse::Sparse;
 use crate::store::{Contents, MemoryStore, Unwritten};
-use crate::unit::{Emulated, LiveDevice, Ram, ServedFile};
+use crate::unit::{Emulated, LiveDevice, PageCache, Ram, ServedFile};
 use block::{At, BLOCK_BYTES, BadInput, Caps};
 use disk::Model;
 use drive::{Drive, Machine};
@@ -59,8 +59,8 @@ pub fn device(choice: &DriveChoice, how: Use, short: bool, seed: u64) -> Result<
         }
         Live::File(path) => {
             let depth = if short && choice.queue == Some(1) { 1 } else { choice.queue.unwrap_or(0).max(AT_ONCE) };
-            let file =
-                ServedFile::open(&path, depth, how, choice.direct).map_err(|error| open_error(&path, how, &error))?;
+            let cache = if choice.direct { PageCache::Past } else { PageCache::Through };
+            let file = ServedFile::open(&path, depth, how, cache).map_err(|error| open_error(&path, how, &error))?;
             if choice.direct && !file.is_direct() {
                 let why = match file.bytes() % BLOCK_BYTES {
                     0 => "as its file system has it no other way".into(),

@@ -4,7 +4,7 @@ use super::disks::Existing;
 use super::open_error;
 use crate::array::{ArrayStatus, OpenedLog, WriteLog};
 use crate::claim::Use;
-use crate::unit::ServedFile;
+use crate::unit::{PageCache, ServedFile};
 use block::{At, BadInput};
 use load::experiment::{ArrayChoice, Experiment, Held, Live};
 use std::path::Path;
@@ -29,7 +29,8 @@ fn open_device(experiment: &Experiment, array: &ArrayChoice) -> Result<Option<Op
         ));
     }
     // One batch is under way at a time.
-    let unit = ServedFile::open(path, 1, Use::Writes, true).map_err(|error| open_error(path, Use::Writes, &error))?;
+    let unit = ServedFile::open(path, 1, Use::Writes, PageCache::Past)
+        .map_err(|error| open_error(path, Use::Writes, &error))?;
     Ok(Some(OpenedLog { unit: Box::new(unit), path: path.display().to_string() }))
 }
 

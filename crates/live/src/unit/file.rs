@@ -17,6 +17,15 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::rc::Rc;
 
+/// How a file is read and written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PageCache {
+    /// Past the kernel's memory of files, where the file lets us.
+    Past,
+    /// Through that memory, as programs usually do.
+    Through,
+}
+
 /// A file, read and written past the page cache where that is wanted and it lets us.
 pub struct ServedFile {
     file: Rc<OwnedFd>,
@@ -45,11 +54,12 @@ struct FileCommand {
 }
 
 impl ServedFile {
-    /// Opens one that is there, which is given so many commands at once; `past` the page cache, where it lets us.
+    /// Opens one that is there, which is given so many commands at once.
     ///
     /// # Errors
     /// When it cannot be, is in use, or has no blocks.
-    pub fn open(path: &Path, depth: u16, how: Use, past: bool) -> io::Result<ServedFile> {
+    pub fn open(path: &Path, depth: u16, how: Use, cache: PageCache) -> io::Result<ServedFile> {
+        let past = cache == PageCache::Past;
         let open = |more| claim::open(path, how, more);
         let first = if past { OFlags::DIRECT } else { OFlags::empty() };
         let Claimed { file, locked } = match open(first) {
@@ -328,7 +338,7 @@ mod tests {
     fn a_last_block_that_is_not_whole_is_served_and_keeps_its_length() {
         let path = std::env::temp_dir().join(format!("halfturn-odd-{}", std::process::id()));
         std::fs::write(&path, [[1; 512].as_slice(), &[2; 88]].concat()).expect("a file");
-        let mut file = ServedFile::open(&path, 1, Use::Writes, true).expect("a file");
+        let mut file = ServedFile::open(&path, 1, Use::Writes, PageCache::Past).expect("a file");
         assert_eq!((file.bytes(), file.caps().blocks, file.is_direct()), (600, 2, false));
         let memory = Slice::new(1024);
         memory.buffer.put(0, &[9; 1024]);
@@ -351,8 +361,8 @@ mod tests {
             println!("SKIPPED: there is no /dev/shm");
             return;
         }
-        for past in [false, true] {
-            let mut file = ServedFile::open(&path, 2, Use::Writes, past).expect("a file");
+        for cache in [PageCache::Through, PageCache::Past] {
+            let mut file = ServedFile::open(&path, 2, Use::Writes, cache).expect("a file");
             assert!(file.in_memory);
             let mut host = Host::new(Clock::new(1.0), load::experiment::IoBackend::Auto).expect("a host");
             let memory = Slice::new(4096);

@@ -11,7 +11,7 @@ mod summed;
 pub use emulated::Emulated;
 pub use far::Far;
 pub use faulty::{Fault, FaultChange, FaultReach, Faulty};
-pub use file::ServedFile;
+pub use file::{PageCache, ServedFile};
 pub(crate) use file::{alike, allocate, punch};
 pub use members::{MemberOpener, Members};
 pub use ram::Ram;

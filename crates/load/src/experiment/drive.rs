@@ -381,7 +381,7 @@ fn read_live(section: &Section, folder: &Path) -> Result<(Option<Live>, Option<S
         return Err(section.error(key, what, "give `path = \"emulated:NAME\"`, or take it out"));
     }
     let is_file = path.as_deref().is_some_and(|path| emulated.is_none() && !path.starts_with(RAM));
-    if section.has(DIRECT.name()) && !is_file {
+    if !section.value(&DIRECT)? && !is_file {
         let what = format!("`{}` is of use only with a file or a block device", DIRECT.name());
         return Err(section.error(DIRECT.name(), what, "give its `path`, or take it out"));
     }

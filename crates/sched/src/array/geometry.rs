@@ -68,7 +68,7 @@ impl Level {
     }
 
     /// Of these, those that lie on the same disk in every row.
-    const fn fixed(self) -> u16 {
+    const fn fixed_parities(self) -> u16 {
         if let Level::SecondOnLast = self { 1 } else { 0 }
     }
 
@@ -155,7 +155,7 @@ impl Geometry {
             let what = format!("a stripe unit of {unit} blocks on disks of {each}");
             return fault(what, "give a stripe no larger than a disk");
         }
-        Ok(Geometry { level, disks, fixed: level.fixed(), unit, rows, first: 0, former: disks, moved: 0 })
+        Ok(Geometry { level, disks, fixed: level.fixed_parities(), unit, rows, first: 0, former: disks, moved: 0 })
     }
 
     /// The same of disks of which so many blocks before its data, and behind, are not the array's to fill.

@@ -103,8 +103,7 @@ fn a_pair_with_a_queue_of_two_reads_with_both_arms() {
     let (one, two) = (rate(1), rate(2));
     println!("reads a second of a mirrored pair: {one:.1} one at a time, {two:.1} two at a time");
     assert!(two > 1.6 * one, "{one} and {two} a second");
-    let cases = cases(&text(3));
-    let error = sim::replicate(&cases[0].experiment, 0, &|_| ()).unwrap_err();
+    let error = load::experiment::parse("test.toml", &text(3), &[], None).unwrap_err();
     assert!(error.what.contains("takes 2 commands at once, not 3"), "{error}");
 }
 
