@@ -12,7 +12,7 @@ const MIB: usize = 256;
 /// Ticks of a processor's time in a second, as the kernel tells it.
 const TICKS: f64 = 100.0;
 
-/// What fio asks.
+/// The loads by which fio tries each server, and what they are called.
 const JOBS: [(&str, &[&str]); 5] = [
     ("4 KiB reads, one at a time", &["--rw=randread", "--bs=4k", "--iodepth=1"]),
     ("4 KiB reads, 32 at once", &["--rw=randread", "--bs=4k", "--iodepth=32"]),

@@ -439,9 +439,7 @@ impl LiveDevice for Members {
         }
         self.forget_waiting(disk);
         self.upkeep.forget(disk);
-        let member = &mut self.members[usize::from(disk.0)];
-        (member.unit, member.known) = (unit, self.unknown);
-        self.unknown += member.depth;
+        self.put(disk, unit);
         self.gone.retain(|gone| *gone != disk);
         self.write_notes();
         self.held.retain(|(other, _)| *other != disk);

@@ -40,10 +40,7 @@ impl Members {
             return Err("a disk is lacking or being rebuilt; replace it, and grow the array when all are sound".into());
         }
         self.refuse_place(wider.disks(), "grow it")?;
-        let noted = paths.iter().map(|path| path.as_os_str().len() + 1).sum::<usize>();
-        if noted > array::MOST_PATH + 1 {
-            return Err(format!("a path of more than {} bytes is too long to be noted", array::MOST_PATH));
-        }
+        Members::refuse_paths(paths)?;
         let disks = (self.geometry.disks()..).map(DiskId);
         self.joining = disks.zip(paths).map(|(disk, path)| self.open(disk, path, former)).collect::<Result<_, _>>()?;
         Ok(())
@@ -80,9 +77,8 @@ impl Members {
             eprintln!("the array does not grow by {paths}: {error}");
             return None;
         }
-        for (member, joined) in self.members[usize::from(first.0)..].iter_mut().zip(joining) {
-            (member.unit, member.known) = (joined.unit, self.unknown);
-            self.unknown += member.depth;
+        for (disk, joined) in (first.0..).map(DiskId).zip(joining) {
+            self.put(disk, joined.unit);
         }
         self.geometry = geometry;
         self.room.forget();

@@ -2,6 +2,7 @@
 
 use super::{Members, Successor};
 use crate::array::{self, Former};
+use crate::unit::LiveDevice;
 use block::DiskId;
 use std::path::Path;
 
@@ -20,6 +21,13 @@ impl Members {
         }
         let name = array::draw_name().map_err(|error| error.to_string())?;
         Ok(Successor { unit, name: u64::from_le_bytes(name), path: shown })
+    }
+
+    /// This is a disk of the array from now on, under tags that nothing in flight has.
+    pub(super) fn put(&mut self, disk: DiskId, unit: Box<dyn LiveDevice>) {
+        let member = &mut self.members[usize::from(disk.0)];
+        (member.unit, member.known) = (unit, self.unknown);
+        self.unknown += member.depth;
     }
 
     /// Another disk is to take the place of one.

@@ -6,7 +6,7 @@
 //! **A disk that is let go is given up first,** and that is one note with the level: whoever is told of the one is told of the other. It
 //! is left without a superblock, so that nobody has it for a disk of the array.
 
-use super::{Member, Members, Successor};
+use super::{Members, Successor};
 use crate::array::{self, Absent, Former};
 use crate::unit::LiveDevice;
 use block::{Caps, DiskId};
@@ -66,6 +66,15 @@ impl Members {
         Ok(())
     }
 
+    /// Paths that a superblock has no room for together.
+    pub(super) fn refuse_paths(paths: &[impl AsRef<Path>]) -> Result<(), String> {
+        let noted = paths.iter().map(|path| path.as_ref().as_os_str().len() + 1).sum::<usize>();
+        if noted > array::MOST_PATH + 1 {
+            return Err(format!("a path of more than {} bytes is too long to be noted", array::MOST_PATH));
+        }
+        Ok(())
+    }
+
     /// The array is to be a RAID 6, with the second parity on this disk.
     pub(super) fn raise(&mut self, path: &Path, former: Former) -> Result<(), String> {
         let then = "change its level";
@@ -75,9 +84,7 @@ impl Members {
             return Err(format!("a disk is lacking or being rebuilt; replace it, and {then} when all are sound"));
         }
         self.refuse_place(raised.disks(), then)?;
-        if path.as_os_str().len() > array::MOST_PATH {
-            return Err(format!("a path of more than {} bytes is too long to be noted", array::MOST_PATH));
-        }
+        Members::refuse_paths(&[path])?;
         self.level = LevelChange::Raises(self.open(DiskId(self.geometry.disks()), path, former)?);
         Ok(())
     }
@@ -137,9 +144,7 @@ impl Members {
             eprintln!("the array does not become a RAID 6 by {path}: {error}");
             return None;
         }
-        let member = &mut self.members[usize::from(disk.0)];
-        (member.unit, member.known) = (unit, self.unknown);
-        self.unknown += member.depth;
+        self.put(disk, unit);
         self.geometry = geometry;
         self.upkeep.set_growth(&geometry);
         self.write_notes();
@@ -182,11 +187,10 @@ impl Members {
     /// The array does without its last disk. What that one still has in flight comes back to nobody.
     pub(super) fn let_go(&mut self) {
         let (last, Ok(geometry)) = (self.last(), self.geometry.lower()) else { return };
-        let member: &mut Member = &mut self.members[usize::from(last.0)];
+        let member = &self.members[usize::from(last.0)];
         let depth = member.depth.try_into().unwrap_or(u16::MAX);
         let caps = Caps { depth, ..member.unit.caps() };
-        (member.unit, member.known) = (Box::new(Absent::new(caps)), self.unknown);
-        self.unknown += member.depth;
+        self.put(last, Box::new(Absent::new(caps)));
         if !self.gone.contains(&last) {
             self.gone.push(last);
         }
@@ -199,7 +203,7 @@ impl Members {
         self.stop_filling();
         self.level = LevelChange::Lowered;
         eprintln!(
-            "the array is a RAID 5 without disk {}; give it `level = \"5\", and take that disk out of the service file",
+            "the array is a RAID 5 without disk {}; give it `level = \"5\"`, and take that disk out of the service file",
             last.0
         );
     }
