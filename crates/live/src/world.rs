@@ -546,7 +546,7 @@ impl<S: RequestSource, K: Kernel> World for LiveWorld<S, K> {
                 self.source.give_up(now);
                 continue;
             }
-            let until = [self.unit.due(), wake, due, hangs, log_hangs, gives_up].into_iter().flatten().min();
+            let until = [self.unit.due(), wake, due, hangs, log_hangs, gives_up].iter().flatten().min().copied();
             if let Err(error) = self.kernel.sleep(until) {
                 self.failed = Some(error);
             }

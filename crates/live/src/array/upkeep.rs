@@ -327,7 +327,7 @@ impl Upkeep {
     /// When something may be asked for; nothing where that depends on what is in flight.
     pub(crate) fn due(&self, clients: Clients) -> Option<Time> {
         let repair = self.repair_due(clients);
-        [self.flush_due(), self.spoilt_due(), repair].into_iter().flatten().min()
+        [self.flush_due(), self.spoilt_due(), repair].iter().flatten().min().copied()
     }
 
     fn repair_due(&self, clients: Clients) -> Option<Time> {

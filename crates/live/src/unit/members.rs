@@ -456,7 +456,7 @@ impl LiveDevice for Members {
         match self.may_empty(clients) || !self.changes.is_empty() || self.may_join() || self.has_level_news() {
             true => Some(clients.silent_from),
             false if self.upkeep.is_moving() => None,
-            false => [self.upkeep.due(clients), self.move_due(clients)].into_iter().flatten().min(),
+            false => [self.upkeep.due(clients), self.move_due(clients)].iter().flatten().min().copied(),
         }
     }
 

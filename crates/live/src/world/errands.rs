@@ -170,7 +170,7 @@ impl<S: RequestSource, K: Kernel> LiveWorld<S, K> {
         if self.replays() {
             return None;
         }
-        [self.source.due(room), self.errand_due(room)].into_iter().flatten().min()
+        [self.source.due(room), self.errand_due(room)].iter().flatten().min().copied()
     }
 
     /// A request has ended.

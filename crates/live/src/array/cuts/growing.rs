@@ -75,12 +75,12 @@ fn growing_from(seed: u64, requests: u32, (level, disks): (Level, u16)) -> Scene
     Scene { seed, level, disks, fate, victims, log: LogFate::None, grows: true, befalls_joined, ..it }
 }
 
-/// Cuts scenes anywhere, 150 or `HALFTURN_SEEDS=N`; `HALFTURN_SEED=N` cuts one at each of its writes in their place. How often it did.
+/// Cuts scenes anywhere, or one at each of its writes. How often it did.
 pub(super) fn cut_many(make: fn(u64, u32) -> Scene) -> u64 {
-    if let Some(seed) = read_number("HALFTURN_SEED") {
-        return cut_everywhere(&make(seed, 30));
-    }
-    let seeds = 100..100 + read_number("HALFTURN_SEEDS").unwrap_or(150);
+    let seeds = match choose_seeds(150) {
+        Ok(seeds) => seeds,
+        Err(seed) => return cut_everywhere(&make(seed, 30)),
+    };
     let cuts = seeds.map(|seed| u64::from(tell(&make(seed, 40), Draw::new(seed, 9).below(400))));
     let cuts = cuts.sum::<u64>() + (0..4).map(|seed| cut_everywhere(&make(seed, 4))).sum::<u64>();
     println!("{cuts} cuts");

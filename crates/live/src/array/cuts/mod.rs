@@ -487,17 +487,28 @@ fn cut_everywhere(scene: &Scene) -> u64 {
     writes
 }
 
-/// `HALFTURN_SEED=N` cuts one scene at each of its writes; `HALFTURN_SEEDS=N` takes so many scenes cut anywhere in place of 300.
+/// The seeds of scenes that are cut anywhere: so many from the hundredth on, unless `HALFTURN_SEEDS=N` says how many. With
+/// `HALFTURN_SEED=N` besides they begin there; alone it is the `Err` of the one that is to be cut at each of its writes.
+fn choose_seeds(usual: u64) -> Result<std::ops::Range<u64>, u64> {
+    match (read_number("HALFTURN_SEED"), read_number("HALFTURN_SEEDS")) {
+        (Some(seed), None) => Err(seed),
+        (first, many) => {
+            let first = first.unwrap_or(100);
+            Ok(first..first + many.unwrap_or(usual))
+        }
+    }
+}
+
 #[test]
 fn wherever_the_power_goes_what_was_flushed_is_there_and_all_agrees() {
-    if let Some(seed) = read_number("HALFTURN_SEED") {
-        println!("{} cuts", cut_everywhere(&scene(seed, 40)));
-        return;
-    }
+    let seeds = match choose_seeds(300) {
+        Ok(seeds) => seeds,
+        Err(seed) => return println!("{} cuts", cut_everywhere(&scene(seed, 40))),
+    };
     let mut cuts: u64 = (0..12).map(|seed| cut_everywhere(&scene(seed, 12))).sum();
     // Two disks of a row that was being written go, and the power between the notes of that.
     cuts += u64::from(tell(&Scene { log: LogFate::None, ..scene(3812, 40) }, 18));
-    for seed in 100..100 + read_number("HALFTURN_SEEDS").unwrap_or(300) {
+    for seed in seeds {
         cuts += u64::from(tell(&scene(seed, 40), Draw::new(seed, 9).below(250)));
     }
     let replayed = logs::count_replayed();
