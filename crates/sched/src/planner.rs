@@ -133,9 +133,9 @@ impl<'a> Model<'a> {
             while done < blocks {
                 let at = command(done);
                 let drive = (&**mechanics, &mechanics.rotation);
-                let (span, behind) = go_on(&ahead, drive, (&self.way, cache, overheads), (now, Direction::Read), at);
-                rest.commands(1.0, span.as_ms());
-                (now, ahead, done) = (now + span, behind, done + at.blocks);
+                let further = go_on(&ahead, drive, (&self.way, cache, overheads), (now, Direction::Read), at);
+                rest.commands(1.0, further.took.as_ms());
+                (now, ahead, done) = (now + further.took, further.ahead, done + at.blocks);
             }
         }
         let all = PLACES as f64;

@@ -23,7 +23,7 @@ mod passing;
 mod phase;
 mod unwritten;
 mod way;
-pub(crate) use ahead::{ReadAhead, go_on};
+pub(crate) use ahead::{GoingOn, ReadAhead, go_on};
 use lateness::Lateness;
 use motion::{Motion, TURN_BITS};
 use phase::Phase;
@@ -108,8 +108,8 @@ pub struct Profile {
     /// Observations since the ticks were last held against the rate.
     reviewed: u32,
     left: Left,
-    /// How the one before the command in flight left the arm, and whether that is all that is in flight: where the answer
-    /// comes from the cache, there the arm still is.
+    /// How the one before the command in flight left the arm, where that is a read that does not go on with it and all that is in
+    /// flight: where the answer comes from the cache, there the arm still is.
     before: Option<Left>,
     in_flight: u32,
     /// The track of the last write into the buffer.
@@ -222,9 +222,8 @@ impl Profile {
         arrived.max(self.way.write_from(now, overhead.a(self.last), sector, at, continues))
     }
 
-    /// A read given now that goes on where the last one ended: how long it takes, and what is then read ahead; nothing if it
-    /// does not.
-    fn go_on(&self, now: Time, at: Extent) -> Option<(Span, ReadAhead)> {
+    /// A read given now that goes on where the last one ended; nothing if it does not.
+    fn go_on(&self, now: Time, at: Extent) -> Option<GoingOn> {
         let ahead = self.left.ahead.filter(|_| self.follows(at, Direction::Read))?;
         let (drive, sheet) = ((&*self.mechanics, &self.phase), (&self.way, &self.cache, &self.overheads));
         Some(go_on(&ahead, drive, sheet, (now, self.last), at))
@@ -483,7 +482,7 @@ impl Predictor for Profile {
     #[inline(never)]
     fn follow_on(&self, now: Time, at: Extent) -> Span {
         // The arm is elsewhere where the last answer came from the cache, and need not be where nothing is read ahead.
-        self.go_on(now, at).map_or(Span(u64::MAX), |(span, _)| span)
+        self.go_on(now, at).map_or(Span(u64::MAX), |it| it.took)
     }
 
     fn goal(&self, now: Time, verb: Verb, at: Extent, spot: Spot, still: Span) -> Option<Goal<Spot>> {
@@ -531,7 +530,7 @@ impl Predictor for Profile {
         if !self.unwritten.is_empty() {
             self.free_arm(now);
         }
-        self.before = (self.in_flight == 1 && command.verb == Verb::Read).then_some(self.left);
+        self.before = None;
         if !command.verb.transfers() {
             self.expected = None;
             self.left.transferred = false;
@@ -540,10 +539,13 @@ impl Predictor for Profile {
             }
             return;
         }
-        if command.verb == Verb::Read && !self.follows(command.at, Direction::Read) {
+        if command.verb.writes() {
+            self.issued_write(now, command.at, spot);
+        } else if !self.follows(command.at, Direction::Read) {
+            self.before = (self.in_flight == 1).then_some(self.left);
             self.issued_read(now, command.at, spot);
-        } else {
-            self.issued_transfer(now, command, spot);
+        } else if let Some(going_on) = self.go_on(now, command.at) {
+            self.issued_further(now, command.at, going_on);
         }
     }
 
@@ -571,10 +573,8 @@ impl Predictor for Profile {
             return;
         }
         if self.is_early(happened) {
-            // The drive had it in its cache, and its arm stayed where it was; what it only just read on brought it along.
-            if let Some(before) =
-                self.before.take().filter(|it| !(it.transferred && it.reading && it.next == command.at.start))
-            {
+            // The drive had it in its cache, and its arm stayed where it was.
+            if let Some(before) = self.before.take() {
                 self.left = before;
             }
             return;

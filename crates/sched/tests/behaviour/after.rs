@@ -74,3 +74,34 @@ fn distance_and_the_mimic_foresee_where_the_arm_will_be() {
     let learning = Learning { on: false, ..Learning::default() };
     assert_eq!(farthest(&sheet, Mimic::new(blocks, learning)), 0.0);
 }
+
+/// What had passed comes when the bus is through with it, wherever the spindle then is.
+#[test]
+fn what_was_read_ahead_tells_nothing_of_the_turn() {
+    let mut sheet = sheet("atlas10k");
+    // A little faster than the medium: such an answer comes about when the medium would have had it.
+    sheet.bus.mb_s = Some(30.0);
+    sheet.overheads.hit = sheet.overheads.read;
+    let (mut drive, mut belief, mut dice) = (ToyDrive::new(&sheet, 12345), Profile::new(&sheet), Dice(7));
+    let blocks = sheet.mechanics.layout.blocks();
+    let mut now = Time(1_000_000);
+    let read = |start: u64| Command::new(Verb::Read, Extent::new(start, 32), Place::Nowhere);
+    for round in 0..60 {
+        let command = read(dice.below(blocks - 10_000));
+        belief.note_issue(now, &command, belief.spot(command.at));
+        let expected = belief.completion_time();
+        let done = drive.serve(now, &command, false);
+        let off = expected.map_or(Span::ZERO, |expected| done.since(expected).max(expected.since(done)));
+        assert!(round < 20 || off < Span(50_000), "round {round}: off by {off:?}");
+        belief.note_completion(done, &command, Outcome::Ok);
+        now = done + Span(20_000_000);
+        for further in 1..6 {
+            let command = read(command.at.start.0 + 32 * further);
+            let took = belief.follow_on(now, command.at);
+            belief.note_issue(now, &command, belief.spot(command.at));
+            drive.serve(now, &command, false);
+            belief.note_completion(now + took, &command, Outcome::Ok);
+            now += took + Span(1_000_000 + dice.below(5_000_000));
+        }
+    }
+}

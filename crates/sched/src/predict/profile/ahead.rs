@@ -34,14 +34,26 @@ impl ReadAhead {
     }
 }
 
-/// A read given at `now` that goes on where another ended: how long it takes, and the read-ahead behind it.
+/// A read that goes on where another ended.
+pub(crate) struct GoingOn {
+    /// How long it takes.
+    pub(crate) took: Span,
+    /// The read-ahead behind it.
+    pub(crate) ahead: ReadAhead,
+    /// The angle under the head when its last block has passed, and by how much it comes back later: nothing where it comes back when
+    /// the bus is through with what had passed before.
+    pub(crate) passed: Option<(u64, Span)>,
+}
+
+/// A read given at `now` that goes on where another ended.
+#[inline]
 pub(crate) fn go_on(
     ahead: &ReadAhead,
     (mechanics, spin): (&Mechanics, &impl Spin),
     (way, cache, overheads): (&Way, &Cache, &Overheads),
     (now, last): (Time, Direction),
     at: Extent,
-) -> (Span, ReadAhead) {
+) -> GoingOn {
     let so_far = mechanics.run_on(spin, ahead.so_far, ahead.limit, now, Direction::Read);
     let stopped = so_far.reached >= ahead.limit;
     let hit = now + overheads.hit.a(last);
@@ -52,11 +64,16 @@ pub(crate) fn go_on(
         } else {
             ahead.limit.max(cache.read_ahead_limit(&mechanics.layout, at.start, at.end()))
         };
-        return (all_there.since(now), ReadAhead { so_far, limit });
+        return GoingOn { took: all_there.since(now), ahead: ReadAhead { so_far, limit }, passed: None };
     }
     let rest = Extent { start: so_far.reached, blocks: (at.end().0 - so_far.reached.0) as u32 };
     let begins = if stopped { (now + overheads.read.a(last)).max(so_far.at) } else { so_far.at };
     let (passage, lag) =
         way.read(mechanics, spin, begins, so_far.after, rest, hit + way.time(at.blocks.saturating_sub(rest.blocks)));
-    ((passage.end + lag).max(all_there).since(now), ReadAhead::behind(cache, &mechanics.layout, at, &passage))
+    let end = passage.end + lag;
+    GoingOn {
+        took: end.max(all_there).since(now),
+        ahead: ReadAhead::behind(cache, &mechanics.layout, at, &passage),
+        passed: (end >= all_there).then_some((passage.angle, lag)),
+    }
 }

@@ -1,8 +1,8 @@
 //! What is believed of a command when it is issued: the hot path of each. Most are reads that go on nowhere: for these all is
 //! worked out in one place, without what only others need.
 
-use super::{Approach, Left, Profile, ReadAhead};
-use block::{Command, Direction, Extent, Span, Time};
+use super::{Approach, GoingOn, Left, Profile, ReadAhead};
+use block::{Direction, Extent, Span, Time};
 use disk::{Passage, Spin, Spot};
 
 impl Profile {
@@ -61,36 +61,50 @@ impl Profile {
         (self.angle, self.lag, self.arm, self.tells_phase) = (passage.angle, lag, at.end(), true);
     }
 
-    /// A transfer was issued.
+    /// A read was issued that goes on where the last one ended: what the drive reads ahead comes when it comes.
     #[inline(never)]
-    pub(super) fn issued_transfer(&mut self, now: Time, command: &Command, spot: Spot) {
-        let direction = command.verb.direction();
-        let follows = self.follows(command.at, direction);
-        let (arrived, passage, lag) = self.foresee(now, command.at, spot, direction);
+    pub(super) fn issued_further(&mut self, now: Time, at: Extent, going_on: GoingOn) {
+        let GoingOn { took, ahead, passed } = going_on;
+        self.note_disturbance(now);
+        // The arm has no part in what had passed before.
+        let (angle, lag) = passed.unwrap_or((ahead.so_far.after.angle, Span::ZERO));
+        self.soonest = if passed.is_some() { took.less(lag) } else { Span(u64::MAX) };
+        let Spot { track, angle: left_at, .. } = ahead.so_far.after;
+        self.left =
+            Left { track, angle: left_at, next: at.end(), reading: true, transferred: true, ahead: Some(ahead) };
+        (self.expected, self.angle, self.lag, self.arm) = (None, angle, lag, at.end());
+        self.tells_phase = passed.is_some() && self.way.keeps_up();
+    }
+
+    /// A write was issued.
+    #[inline(never)]
+    pub(super) fn issued_write(&mut self, now: Time, at: Extent, spot: Spot) {
+        let follows = self.follows(at, Direction::Write);
+        let (arrived, passage, lag) = self.foresee(now, at, spot, Direction::Write);
         self.expect(now, arrived, &passage);
         if follows {
-            // What the drive reads ahead comes when it comes.
             self.expected = None;
         }
-        let behind = || ReadAhead::behind(&self.cache, &self.mechanics.layout, command.at, &passage);
-        let next = command.at.end();
-        let going_on = if direction.writes() { None } else { self.go_on(now, command.at) };
-        let ahead = (!direction.writes()).then(|| going_on.map_or_else(behind, |(_, ahead)| ahead));
-        let Spot { track, angle, .. } = ahead.as_ref().map_or(passage.after, |ahead| ahead.so_far.after);
-        self.left = Left { track, angle, next, reading: !direction.writes(), transferred: true, ahead };
-        (self.angle, self.lag, self.arm) = (passage.angle, lag, next);
-        self.tells_phase = !follows || direction.writes() || self.way.keeps_up();
+        let Spot { track, angle, .. } = passage.after;
+        self.left = Left { track, angle, next: at.end(), reading: false, transferred: true, ahead: None };
+        (self.angle, self.lag, self.arm, self.tells_phase) = (passage.angle, lag, at.end(), true);
     }
 
     /// What its end will tell of a transfer given now that passes like this from `arrived` on.
     #[inline(always)]
     fn expect(&mut self, now: Time, arrived: Time, passage: &Passage) {
-        let paused = now.since(self.idle_since) > Span(self.mechanics.rotation.period().0 / 64);
-        let disturbed = self.dirty && (paused || self.free > now);
-        self.undisturbed = if disturbed { 0 } else { self.undisturbed.saturating_add(1) };
+        self.note_disturbance(now);
         // A cached answer comes well before the arm could have got there.
         self.soonest = arrived.since(self.free.max(now)) + passage.transfer + passage.crossing;
         let tells = self.phase.is_known();
         self.expected = tells.then(|| (passage.end, self.motion.ticks(passage.began.since(arrived))));
+    }
+
+    /// Whether the drive may have been at its buffer since the last command.
+    #[inline(always)]
+    fn note_disturbance(&mut self, now: Time) {
+        let paused = now.since(self.idle_since) > Span(self.mechanics.rotation.period().0 / 64);
+        let disturbed = self.dirty && (paused || self.free > now);
+        self.undisturbed = if disturbed { 0 } else { self.undisturbed.saturating_add(1) };
     }
 }

@@ -137,7 +137,7 @@ impl Profile {
     /// When a read given now comes back, if the goal is then reached as if it were given now; and that end is known.
     pub(super) fn find_end(&self, now: Time, at: Extent, goal: Option<&Goal<Spot>>) -> Option<Time> {
         let (end, ahead) = match self.go_on(now, at) {
-            Some((span, ahead)) => (now + span, ahead),
+            Some(it) => (now + it.took, it.ahead),
             None => {
                 let spot = self.spot(at);
                 let leaves = goal.map_or_else(|| self.leaves(now), |goal| goal.leaves);
