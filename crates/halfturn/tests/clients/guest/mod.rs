@@ -2,6 +2,7 @@
 //! fetches the kernel; `qemu-system-x86` and `busybox-static` are Debian's.
 
 mod arrays;
+mod beside;
 mod block_devices;
 mod schedulers;
 
@@ -195,6 +196,18 @@ impl BootedGuest {
             said.push(line.unwrap_or_else(|_| panic!("it does not say {wanted}, but {said:#?}")));
         }
         said
+    }
+
+    /// Waits for a line that begins like this.
+    fn begins(&self, wanted: &str) -> String {
+        let mut said = Vec::new();
+        loop {
+            let line = self.lines.recv_timeout(PATIENCE);
+            said.push(line.unwrap_or_else(|_| panic!("no line begins with {wanted}: {said:#?}")));
+            if let Some(line) = said.last().filter(|line| line.starts_with(wanted)) {
+                return line.clone();
+            }
+        }
     }
 }
 
