@@ -182,6 +182,7 @@ impl LogWriter {
                 Health::Told => self.put_all(&[disk.0.into(), 6]),
                 Health::JoinsForParity => self.put_all(&[disk.0.into(), 7]),
                 Health::LeavesWithParity => self.put_all(&[disk.0.into(), 8]),
+                Health::TradesCopies => self.put_all(&[disk.0.into(), 9]),
             },
             Input::Wake => {}
             Input::Log(news) => self.put(news as u64),
@@ -434,6 +435,7 @@ impl<'a> LogReader<'a> {
                     6 => Health::Told,
                     7 => Health::JoinsForParity,
                     8 => Health::LeavesWithParity,
+                    9 => Health::TradesCopies,
                     _ => return Err(Cut),
                 };
                 Input::Disk(disk, health)

@@ -246,6 +246,8 @@ pub enum Health {
     Holds(Extent),
     /// A further one, by which the array grows from now on.
     Joins,
+    /// One like the others: rows of the array come to have parity in place of copies, as far as the disks are told.
+    TradesCopies,
     /// A further one, empty, on which the array has a second parity of each row from now on.
     JoinsForParity,
     /// It was given up, it had the second parities, and the array does without them from now on.

@@ -103,12 +103,14 @@ pub enum ArrayArgs {
         #[arg(long)]
         force: bool,
     },
-    /// Have a service's array be of another level while clients go on: a RAID 5 becomes a RAID 6 by a disk, and a RAID 5 again without it
+    /// Have a service's array be of another level while clients go on: a RAID 5 becomes a RAID 6 by a disk, and a RAID 5 again without it; a
+    /// RAID 0/1 becomes a RAID 5 on its disks
     ///
-    /// The disk has the second parity of all rows, so that nothing moves. Until it is filled, as one that took a place is, one disk may
-    /// fail, and then two.
+    /// The disk by which a RAID 5 becomes a RAID 6 has the second parity of all rows, so that nothing moves. Until it is filled, as one that
+    /// took a place is, one disk may fail, and then two. Where a RAID 0/1 becomes a RAID 5, rows move, as where it grows, and it has
+    /// more room when that has ended; there is no way back.
     Level {
-        /// 6, with the disk that joins, or 5, without the one that did
+        /// 6, with the disk that joins; or 5, without the one that did, or in place of copies
         #[arg(value_name = "LEVEL")]
         level: String,
         /// For 6 the file or device; of emulated drives, the file of what it holds
@@ -199,8 +201,8 @@ pub fn run(verb: &ArrayArgs) -> Result<(), VerbFailure> {
         }
         ArrayArgs::Level { level, path, control, force } => {
             let (path, told) = plan_level(level, path.as_deref())?;
-            ask(control, &json!({ "verb": "array", "level": level, "path": path, "force": force }))?;
-            print(&told)
+            let answer = ask(control, &json!({ "verb": "array", "level": level, "path": path, "force": force }))?;
+            print(if answer["array"]["level"] == "0/1" { TOLD_OF_TRADE } else { &told })
         }
         ArrayArgs::Scrub { control, stop } => {
             ask(control, &json!({ "verb": "array", "scrub": if *stop { "stop" } else { "start" } }))?;
@@ -220,6 +222,10 @@ fn refuse_unserved(path: &Path) -> BadInput {
     BadInput::new(path.display().to_string(), At::File, what, mend)
 }
 
+/// What is said where an array comes to have parity in place of copies.
+const TOLD_OF_TRADE: &str =
+    "the array becomes a RAID 5 on the disks that it has; give it `level = \"5\"` in the service file\n";
+
 /// The path of the disk by which an array is to be of another level, if it takes one, and what is said of that.
 fn plan_level(level: &str, path: Option<&Path>) -> Result<(Option<String>, String), BadInput> {
     let bad = |what: &str, mend: &str| Err(BadInput::new(format!("level {level}"), At::File, what, mend));
@@ -236,7 +242,7 @@ fn plan_level(level: &str, path: Option<&Path>) -> Result<(Option<String>, Strin
         }
         ("6", None) => bad("a second parity needs a disk", "name it: halfturn array level 6 PATH --control SOCKET"),
         ("5", Some(_)) => {
-            bad("a RAID 6 that becomes a RAID 5 lets go its last disk, and no other", "leave the path out")
+            bad("an array that becomes a RAID 5 takes no disk: a RAID 6 lets go its last one", "leave the path out")
         }
         _ => bad("is none that an array comes to be of while it is served", "give 6 or 5"),
     }

@@ -269,11 +269,7 @@ fn what_was_flushed_survives_kills_while_a_raid_5_becomes_a_raid_6_and_a_raid_5_
     let six = named.clone() + "[[disk]]\npath = \"disk.3\"\n" + &GROWING.replace("LEVEL", "6");
     let folder = make_folder("level-kills", &(named + &GROWING.replace("LEVEL", "5")), &files);
     fs::write(folder.join("six.toml"), six).expect("a file");
-    let array = |words: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_halfturn"));
-        let told = command.arg("array").args(words).current_dir(&folder).output().expect("it runs");
-        String::from_utf8_lossy(&told.stdout).into_owned() + &String::from_utf8_lossy(&told.stderr)
-    };
+    let array = |words: &[&str]| tell_array(&folder, words).1;
     let tells = |words: &[&str], what: &str| {
         let said = array(words);
         assert!(said.contains(what), "{words:?}: {said}");
@@ -313,20 +309,77 @@ fn what_was_flushed_survives_kills_while_a_raid_5_becomes_a_raid_6_and_a_raid_5_
     fs::remove_dir_all(&folder).expect("its folder");
 }
 
+#[test]
+fn what_was_flushed_survives_kills_while_a_raid_0_1_becomes_a_raid_5() {
+    let disks = ["disk.0", "disk.1", "disk.2", "disk.3"];
+    let named: String = disks.iter().map(|disk| format!("[[disk]]\npath = \"{disk}\"\n")).collect();
+    let five = named.clone() + &GROWING.replace("LEVEL", "5");
+    let service = named + &GROWING.replace("LEVEL", "0/1");
+    let folder = make_folder("trade-kills", &service, &disks.map(|disk| (disk, 6 << 20)));
+    fs::write(folder.join("five.toml"), five).expect("a file");
+    let array = |words: &[&str]| tell_array(&folder, words).1;
+    let tells = |words: &[&str], what: &str| {
+        let said = array(words);
+        assert!(said.contains(what), "{words:?}: {said}");
+    };
+    tells(&["create", "service.toml"], "is made");
+    let before = array(&["status", "service.toml", "--format", "json"]);
+    let server = Server::start(&folder);
+    drop(server.connect());
+    tells(&["level", "5", "disk.3", "--control", "control"], "takes no disk");
+    // Slowly, so that it is seen.
+    tells(&["pace", "--rate", "4", "--control", "control"], "");
+    tells(&["level", "5", "--control", "control"], "becomes a RAID 5 on the disks that it has");
+    await_growth(&folder, true);
+    tells(&["level", "5", "--control", "control"], "is changing its level already");
+    tells(&["scrub", "--control", "control"], "is changing its level");
+    tells(&["status", "--control", "control"], "becoming a RAID 5 of a RAID 0/1: ");
+    tells(&["status", "--control", "control", "--format", "json"], "\"former_level\": \"0/1\"");
+    server.kill();
+    tells(&["status", "service.toml"], "becoming a RAID 5 of a RAID 0/1: ");
+    tells(&["assemble", "service.toml"], "give it `level = \"5\"` in the service file");
+    assert!(!array(&["assemble", "five.toml"]).contains("service file"));
+    let server = kill_often(&folder, count_kills(20), Safe::WhenFlushed);
+    await_growth(&folder, false);
+    server.end();
+    let after = array(&["status", "five.toml", "--format", "json"]);
+    assert_eq!(read_bytes(&after) * 2, read_bytes(&before) * 3, "{after}");
+    tells(&["assemble", "service.toml"], "give it `level = \"5\"` in the service file");
+    fs::remove_dir_all(&folder).expect("its folder");
+}
+
+/// Tells an array something, or asks of it: whether that succeeds, and what is said.
+fn tell_array(folder: &Path, words: &[&str]) -> (bool, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_halfturn"));
+    let told = command.arg("array").args(words).current_dir(folder).output().expect("it runs");
+    let said = String::from_utf8_lossy(&told.stdout).into_owned() + &String::from_utf8_lossy(&told.stderr);
+    (told.status.success(), said)
+}
+
+/// Waits until the rows of an array that is served move, or do not any more.
+fn await_growth(folder: &Path, grows: bool) {
+    let patience = Instant::now() + Duration::from_secs(60);
+    let status = ["status", "--control", "control", "--format", "json"];
+    while tell_array(folder, &status).1.contains("\"grow\": null") == grows {
+        assert!(Instant::now() < patience, "it grows too long, or not at all");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+/// The size of an array, of what is said of it.
+fn read_bytes(told: &str) -> u64 {
+    let line = told.lines().find_map(|line| line.trim().strip_prefix("\"bytes\": ")).expect("its bytes");
+    line.trim_end_matches(',').parse().expect("a number")
+}
+
 /// Kills a service whose array grows by half as much again. The service file names the disks that there were: those by which it grows
 /// are found where they were.
 fn kill_growing(name: &str, level: &str, disks: &[&str], joined: &[&str]) {
     let files: Vec<(&str, u64)> = disks.iter().chain(joined).map(|file| (*file, 6 << 20)).collect();
     let named: String = disks.iter().map(|disk| format!("[[disk]]\npath = \"{disk}\"\n")).collect();
     let folder = make_folder(name, &(named + &GROWING.replace("LEVEL", level)), &files);
-    let tell = |words: &[&str]| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_halfturn"));
-        let told = command.arg("array").args(words).current_dir(&folder).output().expect("it runs");
-        let said = String::from_utf8_lossy(&told.stdout).into_owned() + &String::from_utf8_lossy(&told.stderr);
-        (told.status.success(), said)
-    };
     let array = |words: &[&str]| {
-        let (succeeds, said) = tell(words);
+        let (succeeds, said) = tell_array(&folder, words);
         assert!(succeeds, "{words:?}: {said}");
         said
     };
@@ -335,28 +388,17 @@ fn kill_growing(name: &str, level: &str, disks: &[&str], joined: &[&str]) {
     let server = Server::start(&folder);
     drop(server.connect());
     // By as many at once as there are copies, and each of them once.
-    let (grows, why) = tell(&["grow", joined[0], joined[0], "--control", "control"]);
+    let (grows, why) = tell_array(&folder, &["grow", joined[0], joined[0], "--control", "control"]);
     assert!(!grows && (why.contains("at once, and 2 were named") || why.contains("is in use")), "{why}");
     let said = array(&[&["grow"], joined, &["--control", "control"]].concat());
     assert!(said.contains("in the service file, as the last"), "{said}");
-    let await_growth = |grows: bool| {
-        let patience = Instant::now() + Duration::from_secs(60);
-        while array(&["status", "--control", "control", "--format", "json"]).contains("\"grow\": null") == grows {
-            assert!(Instant::now() < patience, "it grows too long, or not at all");
-            std::thread::sleep(Duration::from_millis(20));
-        }
-    };
-    await_growth(true);
+    await_growth(&folder, true);
     server.kill();
     let server = kill_often(&folder, count_kills(20), Safe::WhenFlushed);
-    await_growth(false);
+    await_growth(&folder, false);
     server.end();
-    let bytes = |told: &str| {
-        let line = told.lines().find_map(|line| line.trim().strip_prefix("\"bytes\": ")).expect("its bytes").to_owned();
-        line.trim_end_matches(',').parse::<u64>().expect("a number")
-    };
     let after = array(&["status", "service.toml", "--format", "json"]);
-    assert_eq!(bytes(&after) * 2, bytes(&before) * 3, "{after}");
+    assert_eq!(read_bytes(&after) * 2, read_bytes(&before) * 3, "{after}");
     assert!(after.contains("as the last of its disks"), "{after}");
     fs::remove_dir_all(&folder).expect("its folder");
 }

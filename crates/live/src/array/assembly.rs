@@ -178,6 +178,11 @@ impl FoundLayout {
         BEFORE + self.label.rows * u64::from(self.label.unit) + BEHIND
     }
 
+    /// Copies that each block had before rows came to have parity in their place; 0 where they never did.
+    pub(crate) fn former_copies(&self) -> u16 {
+        self.label.former_copies
+    }
+
     /// Whether its disks have checksums.
     pub(crate) fn has_sums(&self) -> bool {
         self.label.sums
@@ -197,12 +202,13 @@ impl FoundLayout {
 
     /// Where its blocks lie, of an array of so many disks: a row that was being overwritten is where it was to be.
     pub(crate) fn fit(&self, geometry: &Geometry) -> Geometry {
-        match self.label.growth {
-            Some(growth) if growth.former + geometry.growth_step() == geometry.disks() => {
-                geometry.grown_from(growth.former, growth.grown.rows + u64::from(growth.grown.copied))
-            }
-            _ => *geometry,
-        }
+        let Some(LabelGrowth { former, grown }) = self.label.growth else { return *geometry };
+        let level = match self.label.traded_level() {
+            Some(level) if former == geometry.disks() && self.label.level == geometry.level() => level,
+            None if former + geometry.growth_step() == geometry.disks() => geometry.level(),
+            _ => return *geometry,
+        };
+        geometry.moved_from(level, former, grown.rows + u64::from(grown.copied)).unwrap_or(*geometry)
     }
 }
 
@@ -336,14 +342,7 @@ impl ArrayStatus {
         if let Some((what, mend)) = complaints.find_map(|(disk, state)| state.complaint(disk)) {
             return Err((what, mend.into()));
         }
-        let copy = self.label.as_ref().and_then(|label| label.growth).filter(|growth| growth.grown.copied);
-        if let Some(growth) = copy.filter(|_| self.copy_disk(wanted).is_none()) {
-            let row = growth.grown.rows;
-            let what = match wanted.growth_step() {
-                1 => format!("disk {}, which has its copy, is lacking", wanted.disks() - 1),
-                _ => "the disks by which the array grows, which have its copies, are lacking".into(),
-            };
-            let what = format!("row {row} was being moved when the power went, and {what}");
+        if let Some(what) = self.find_lacking_copy(wanted) {
             return Err((what, "bring that disk back: a part of the array is on it alone".into()));
         }
         let lacks = |disk: block::DiskId| self.disks[usize::from(disk.0)] != MemberState::Sound;
@@ -354,6 +353,25 @@ impl ArrayStatus {
         let what =
             format!("{lacking} of {} disks are lacking, and without them some blocks are lost", self.disks.len());
         Err((what, "bring back what was given up last".into()))
+    }
+
+    /// What is said where a row was being overwritten, and what it is made of is not to be had.
+    fn find_lacking_copy(&self, wanted: &Geometry) -> Option<String> {
+        let label = self.label.as_ref()?;
+        let row = label.growth.filter(|growth| growth.grown.copied)?.grown.rows;
+        let lacks = |disk: block::DiskId| self.disks.get(usize::from(disk.0)) != Some(&MemberState::Sound);
+        let what = match label.traded_level() {
+            Some(_) => {
+                let (_, disk) = wanted.list_staying(row).find(|(_, disk)| lacks(*disk))?;
+                format!("disk {}, which alone has a part of it, is lacking", disk.0)
+            }
+            None if self.copy_disk(wanted).is_some() => return None,
+            None if wanted.growth_step() == 1 => {
+                format!("disk {}, which has its copy, is lacking", wanted.disks() - 1)
+            }
+            None => "the disks by which the array grows, which have its copies, are lacking".into(),
+        };
+        Some(format!("row {row} was being moved when the power went, and {what}"))
     }
 
     /// A disk with a copy of the row that was being overwritten.
@@ -374,227 +392,4 @@ impl ArrayStatus {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use sched::array::Grown;
-
-    fn wanted() -> Geometry {
-        Geometry::new(Level::Parity, 3, 8, 80).expect("a geometry")
-    }
-
-    fn label_disks() -> Vec<Said> {
-        (0..3).map(|index| Ok(Some(Superblock::example(index)))).collect()
-    }
-
-    /// Changes what a disk says; what is then found of all.
-    fn judge_changed(change: impl FnOnce(&mut Vec<Said>)) -> ArrayStatus {
-        let mut all = label_disks();
-        change(&mut all);
-        judge(&all, &wanted())
-    }
-
-    fn label(all: &mut [Said], disk: usize) -> &mut Superblock {
-        all[disk].as_mut().ok().and_then(Option::as_mut).expect("a label")
-    }
-
-    #[test]
-    fn what_is_wrong_with_a_disk_is_found_and_said() {
-        let states = |status: &ArrayStatus| status.disks.iter().map(MemberState::word).collect::<Vec<_>>();
-        let admits = |status: &ArrayStatus| {
-            [Lacking::Refused, Lacking::Allowed].map(|lacking| status.admit(&wanted(), lacking).is_ok())
-        };
-        let all = judge_changed(|_| {});
-        assert_eq!((states(&all), admits(&all)), (vec!["sound"; 3], [true; 2]));
-        let behind = judge_changed(|all| label(all, 1).events = 4);
-        assert_eq!(admits(&behind), [true; 2], "the power went while one event was written down");
-        for (change, state, admitted) in [
-            ((|all| label(all, 1).events = 3) as fn(&mut Vec<Said>), "stale", [false, true]),
-            (|all| label(all, 0).disks[1] = Noted::GivenUp, "sound", [true; 2]),
-            (
-                |all| {
-                    label(all, 0).disks[1] = Noted::GivenUp;
-                    label(all, 0).events = 6;
-                },
-                "given up",
-                [false, true],
-            ),
-            (|all| label(all, 1).array = [8; 16], "foreign", [false; 2]),
-            (|all| label(all, 1).index = 2, "misplaced", [false; 2]),
-            (|all| label(all, 1).unit = 16, "unlike layout", [false; 2]),
-            (|all| label(all, 1).rows = 11, "unlike layout", [false; 2]),
-            (|all| label(all, 1).disks.push(Noted::Sound), "unlike layout", [false; 2]),
-            (|all| all[1] = Ok(None), "no superblock", [false, true]),
-            (|all| all[1] = Err("gone".into()), "absent", [false, true]),
-        ] {
-            let status = judge_changed(change);
-            assert_eq!((states(&status)[1], admits(&status)), (state, admitted), "{}", status.text());
-            assert_eq!([states(&status)[0], states(&status)[2]], ["sound"; 2], "{}", status.text());
-        }
-    }
-
-    #[test]
-    fn of_disks_that_all_are_without_a_superblock_none_is_unlike_the_others() {
-        let told = |status: ArrayStatus| {
-            (status.text().contains("others have"), status.json().to_string().contains("others have"))
-        };
-        assert_eq!(told(judge_changed(|all| all[1] = Ok(None))), (true, true));
-        let none = judge_changed(|all| all.fill(Ok(None)));
-        assert_eq!((told(none.clone()), none.disks), ((false, false), vec![MemberState::Unlabelled; 3]));
-    }
-
-    /// A disk took the place of disk 1, of which all know, or which none but itself does yet.
-    fn replace(all: &mut [Said], knows: &[usize]) {
-        for disk in knows {
-            let label = label(all, *disk);
-            (label.disks[1], label.names[1], label.events) = (Noted::Filling, 77, 6);
-        }
-        (label(all, 1).own_name, label(all, 1).filled) = (77, 4);
-    }
-
-    #[test]
-    fn a_disk_that_is_filled_goes_on_and_one_whose_place_was_taken_is_not_had_for_it() {
-        let filling = MemberState::Filling(4);
-        for knows in [&[0, 1, 2][..], &[1], &[0, 1]] {
-            let status = judge_changed(|all| replace(all, knows));
-            assert_eq!(status.disks, [MemberState::Sound, filling.clone(), MemberState::Sound], "{knows:?}");
-            assert_eq!(status.admit(&wanted(), Lacking::Refused), Ok(()));
-            assert_eq!(status.disks.iter().map(MemberState::rows_held).collect::<Vec<_>>(), [u64::MAX, 4, u64::MAX]);
-        }
-        // The one that was there before, the name of which is 0.
-        let old = judge_changed(|all| {
-            replace(all, &[0, 1, 2]);
-            label(all, 1).own_name = 0;
-        });
-        assert_eq!(old.disks[1], MemberState::Replaced);
-        assert!(old.admit(&wanted(), Lacking::Refused).is_err_and(|(_, mend)| mend.contains("that took it")));
-        assert_eq!(old.admit(&wanted(), Lacking::Allowed), Ok(()));
-        // The array has gone on without it since.
-        let past = judge_changed(|all| {
-            replace(all, &[0, 1, 2]);
-            [0, 2].iter().for_each(|disk| label(all, *disk).events = 8);
-        });
-        assert_eq!(past.disks[1], MemberState::Stale);
-        let second = judge_changed(|all| {
-            replace(all, &[0, 1, 2]);
-            all[2] = Err("gone".into());
-        });
-        assert!(second.admit(&wanted(), Lacking::Allowed).is_err(), "what is filled is not there yet");
-    }
-
-    #[test]
-    fn a_disk_of_a_copy_that_was_served_by_itself_is_not_had_for_the_one_it_is_a_copy_of() {
-        let admits = |status: &ArrayStatus| {
-            [Lacking::Refused, Lacking::Allowed].map(|lacking| status.admit(&wanted(), lacking).is_ok())
-        };
-        let serve = |label: &mut Superblock, service: u64, sequence: u64| {
-            (label.service, label.former_service, label.sequence) = (service, service, sequence);
-        };
-        // The copy stayed as it was, or it alone was served, or both were, one of them more often.
-        for (ours, its) in [((8, 9), (6, 1)), ((6, 1), (7, 9)), ((8, 9), (7, 9)), ((8, 9), (7, 20)), ((8, 20), (7, 9))]
-        {
-            let status = judge_changed(|all| {
-                (0..3).for_each(|disk| serve(label(all, disk), ours.0, ours.1));
-                serve(label(all, 1), its.0, its.1);
-            });
-            assert!(status.disks.contains(&MemberState::Copied), "{}", status.text());
-            assert_eq!(admits(&status), [false; 2], "{}", status.text());
-        }
-        // A service was stopped while it told the disks of itself, before or after some were told that all knew.
-        for told in 0..8 {
-            let stopped = judge_changed(|all| {
-                for disk in (0..3).filter(|disk| told >> disk & 1 == 1) {
-                    (label(all, disk).service, label(all, disk).sequence) = (8, 2);
-                }
-            });
-            assert_eq!(admits(&stopped), [true; 2], "{}", stopped.text());
-            let settled = judge_changed(|all| {
-                (0..3).for_each(|disk| label(all, disk).service = 8);
-                (0..3).filter(|disk| told >> disk & 1 == 1).for_each(|disk| serve(label(all, disk), 8, 3));
-            });
-            assert_eq!(admits(&settled), [true; 2], "{}", settled.text());
-        }
-    }
-
-    #[test]
-    fn of_disks_in_another_order_none_is_taken_and_of_too_few_none_either() {
-        let swapped = judge_changed(|all| all.swap(0, 2));
-        assert_eq!(swapped.disks, [MemberState::Misplaced(2), MemberState::Sound, MemberState::Misplaced(0)]);
-        assert!(swapped.admit(&wanted(), Lacking::Allowed).is_err());
-        let few = judge_changed(|all| (all[0], all[2]) = (Err("gone".into()), Err("gone".into())));
-        let (what, _) = few.admit(&wanted(), Lacking::Allowed).expect_err("two are lacking");
-        assert!(what.starts_with("2 of 3 disks are lacking"), "{what}");
-        let none = judge_changed(|all| all.iter_mut().for_each(|said| *said = Ok(None)));
-        assert!(none.admit(&wanted(), Lacking::Allowed).is_err() && none.name.is_none());
-    }
-
-    #[test]
-    fn an_array_grows_by_several_disks_where_all_of_these_were_told_or_any_other() {
-        let former = |index| Superblock {
-            level: Level::Mirrored { copies: 2 },
-            disks: vec![Noted::Sound; 4],
-            names: vec![0; 4],
-            ..Superblock::example(index)
-        };
-        let grown = |index| Superblock {
-            disks: vec![Noted::Sound; 6],
-            names: vec![0, 0, 0, 0, 7, 8],
-            own_name: u64::from(if index < 4 { 0 } else { 3 + index }),
-            events: 6,
-            growth: Some(LabelGrowth { former: 4, grown: Grown { rows: 0, copied: false } }),
-            ..former(index)
-        };
-        let disks = |told: &[u16]| {
-            let said = |index| {
-                Ok(Some(index)
-                    .filter(|index| told.contains(index) || *index < 4)
-                    .map(|index| if told.contains(&index) { grown(index) } else { former(index) }))
-            };
-            FoundLayout::of(&(0..6).map(said).collect::<Vec<Said>>()).expect("an array").disks()
-        };
-        assert_eq!([disks(&[]), disks(&[4]), disks(&[5])], [4; 3], "one of a pair alone");
-        assert_eq!([disks(&[4, 5]), disks(&[0, 4, 5]), disks(&[0, 4]), disks(&[3])], [6; 4]);
-    }
-
-    #[test]
-    fn a_region_is_dirty_that_any_sound_disk_knows_to_be() {
-        let status = judge_changed(|all| {
-            label(all, 0).dirty.add(24);
-            [41, 42].into_iter().for_each(|region| label(all, 2).dirty.add(region));
-        });
-        assert_eq!(status.dirty, 3);
-        let past = judge_changed(|all| {
-            label(all, 0).events = 2;
-            label(all, 0).dirty.add(24);
-        });
-        assert_eq!(past.dirty, 0, "what is of the past knows nothing");
-    }
-
-    #[test]
-    fn a_region_is_blank_that_all_disks_that_count_know_to_be() {
-        let know = |all: &mut Vec<Said>| {
-            (0..3).for_each(|disk| [0, 1, 9].into_iter().for_each(|region| label(all, disk).blank.add(region)));
-        };
-        let row = 2 * 8 * BLOCK_BYTES;
-        let all = judge_changed(know);
-        assert_eq!((all.written, all.bytes), (7 * row, 10 * row));
-        // The power went while the first write of region 1 was noted.
-        for told in 0..3 {
-            let one = judge_changed(|all| {
-                know(all);
-                label(all, told).blank.remove(1);
-            });
-            assert_eq!(one.written, 8 * row, "disk {told} alone was told");
-        }
-        // One that was away does not know what was written since, nor what was given up.
-        for stale in [0, 2] {
-            let past = judge_changed(|all| {
-                know(all);
-                label(all, stale).events = 3;
-                (0..10).for_each(|region| label(all, stale).blank.add(region));
-                label(all, stale).blank.remove(9);
-            });
-            assert_eq!((past.disks[stale].word(), past.written), ("stale", 7 * row));
-        }
-        assert_eq!(judge_changed(|_| {}).written, 10 * row, "of an array that does not note it all is written");
-    }
-}
+mod tests;

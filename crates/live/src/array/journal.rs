@@ -160,8 +160,9 @@ impl Resync<'_> {
         let Some((row, within)) = geometry.place(record.at.start.0) else { return Ok(0) };
         let is_within =
             row < geometry.rows() && u64::from(within) + u64::from(record.at.blocks) <= geometry.unit().into();
+        let layout = geometry.layout_of(row);
         let is_missing = |column: &u16| !self.holds(geometry.disk_of_slot(row, *column), row);
-        if !is_within || !(0..geometry.columns_of(row)).any(|column| is_missing(&column)) {
+        if !is_within || !layout.has_parity() || !(0..layout.columns()).any(|column| is_missing(&column)) {
             return Ok(0);
         }
         let written = (0..geometry.columns_of(row)).filter(|column| record.written >> column & 1 == 1);
@@ -171,7 +172,7 @@ impl Resync<'_> {
             return Ok(0);
         }
         let mut mended = 0;
-        for (slot, bytes) in record.parts().filter(|(slot, _)| *slot < geometry.columns_of(row) + geometry.parities()) {
+        for (slot, bytes) in record.parts().filter(|(slot, _)| *slot < layout.columns() + layout.parities()) {
             let disk = geometry.disk_of_slot(row, slot);
             if !self.holds(disk, row) {
                 continue;

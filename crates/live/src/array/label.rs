@@ -29,6 +29,8 @@ const MAGIC: &[u8; 8] = b"HTARRAY1";
 const GROWING: &[u8; 8] = b"HTGROWS1";
 /// Of one that is growing by several disks at once.
 const GROWING_BY_SETS: &[u8; 8] = b"HTGROWS2";
+/// Of one whose rows come to have parity in place of copies.
+const TRADING: &[u8; 8] = b"HTGROWS3";
 const HEAD: usize = 80;
 /// Where the marked regions stand, where the names of the disks, and where the blank regions.
 const MARKS: usize = HEAD + MOST_DISKS as usize;
@@ -46,7 +48,9 @@ const GROWTH: usize = LOG + 16;
 const PATH: usize = GROWTH + 13;
 /// The longest path of a disk by which an array grows, in bytes; of several, together.
 pub(crate) const MOST_PATH: usize = 1024;
-const _: () = assert!(PATH + MOST_PATH <= LABEL_BYTES);
+/// Where the copies are that each block had before rows came to have parity in their place; 0 where they never did.
+const FORMER_COPIES: usize = PATH + MOST_PATH;
+const _: () = assert!(FORMER_COPIES + 2 <= LABEL_BYTES);
 
 /// What stands for the level of a RAID 6 whose second parity lies on the last disk: a version that does not know of that finds none.
 const SECOND_ON_LAST: u16 = 0x65;
@@ -68,10 +72,10 @@ pub(super) enum Noted {
     Filling,
 }
 
-/// An array that is growing by a disk.
+/// An array whose rows move: it is growing by a disk, or they come to have parity in place of copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LabelGrowth {
-    /// Disks that there were before.
+    /// Disks that there were before: with parity in place of copies, as many as there are.
     pub(super) former: u16,
     /// How far it has come.
     pub(super) grown: Grown,
@@ -114,6 +118,8 @@ pub(super) struct Superblock {
     pub(super) log: Option<LogName>,
     /// Whether it is growing, and how far it has come.
     pub(super) growth: Option<LabelGrowth>,
+    /// Copies that each block had, where the array is one, or comes to be one, that has parity in their place; else 0.
+    pub(super) former_copies: u16,
     /// Where the last of its disks were found when the array was told to grow by them; nothing where it was made of them.
     pub(super) joined: Vec<String>,
 }
@@ -124,6 +130,7 @@ impl Superblock {
         let mut bytes = Vec::with_capacity(LABEL_BYTES);
         bytes.extend_from_slice(match (self.growth, self.level) {
             (None, _) => MAGIC,
+            (Some(_), _) if self.traded_level().is_some() => TRADING,
             (Some(_), Level::Mirrored { .. }) => GROWING_BY_SETS,
             (Some(_), _) => GROWING,
         });
@@ -162,6 +169,8 @@ impl Superblock {
         let joined = self.joined.join("\0");
         bytes.extend_from_slice(&(joined.len().min(MOST_PATH) as u16).to_le_bytes());
         bytes.extend(joined.bytes().take(MOST_PATH));
+        bytes.resize(FORMER_COPIES, 0);
+        bytes.extend_from_slice(&self.former_copies.to_le_bytes());
         bytes.resize(LABEL_BYTES, 0);
         let sum = crc32c(&bytes);
         bytes[8..12].copy_from_slice(&sum.to_le_bytes());
@@ -173,7 +182,7 @@ impl Superblock {
         let mut bytes = bytes.get(..LABEL_BYTES)?.to_vec();
         let sum = u32::from_le_bytes(bytes[8..12].try_into().ok()?);
         bytes[8..12].fill(0);
-        let grows = [GROWING, GROWING_BY_SETS].contains(&bytes[..8].try_into().ok().as_ref()?);
+        let grows = [GROWING, GROWING_BY_SETS, TRADING].contains(&bytes[..8].try_into().ok().as_ref()?);
         if !grows && &bytes[..8] != MAGIC || crc32c(&bytes) != sum {
             return None;
         }
@@ -215,8 +224,15 @@ impl Superblock {
             former_service: large(SERVICE + 8)?,
             log: bytes[LOG..LOG + 16].try_into().ok().filter(|log| *log != [0; 16]),
             growth: grows.then_some(LabelGrowth { former: small(GROWTH), grown }),
+            former_copies: small(FORMER_COPIES),
             joined: std::str::from_utf8(path).ok()?.split_terminator('\0').map(str::to_owned).collect(),
         })
+    }
+
+    /// Where its rows come to have parity in place of copies, the level that it had.
+    pub(super) fn traded_level(&self) -> Option<Level> {
+        let moves_within = self.growth.is_some_and(|growth| usize::from(growth.former) == self.disks.len());
+        moves_within.then_some(Level::Mirrored { copies: self.former_copies })
     }
 
     /// Whether this was written before or after the array came to have a second parity on a disk of its own, and the other not: what
@@ -277,6 +293,7 @@ impl Superblock {
             former_service: 6,
             log: None,
             growth: None,
+            former_copies: 0,
             joined: Vec::new(),
         }
     }
@@ -312,6 +329,7 @@ mod tests {
             former_service: 1 << 63,
             log: Some([9; 16]),
             growth: Some(LabelGrowth { former: 2, grown: Grown { rows: 1 << 41, copied: true } }),
+            former_copies: 513,
             joined: vec!["/a/disk".into(), "/another".into()],
         }
     }
@@ -321,7 +339,8 @@ mod tests {
         // What stands behind the names was zeros there.
         let before = Superblock { blank: RegionBits::default(), journal: 0, sums: false, service: 0, ..label() };
         let mut bytes =
-            Superblock { former_service: 0, log: None, growth: None, joined: Vec::new(), ..before }.to_bytes();
+            Superblock { former_service: 0, log: None, growth: None, former_copies: 0, joined: Vec::new(), ..before }
+                .to_bytes();
         assert!(bytes[NAMES + 8 * 3..].iter().all(|byte| *byte == 0));
         assert!(bytes.len() == LABEL_BYTES && PATH + MOST_PATH <= LABEL_BYTES);
         let read = Superblock::from_bytes(&bytes).expect("a label");
@@ -336,6 +355,14 @@ mod tests {
         // One that knows of growing by a disk alone.
         let mirrored = Superblock { level: Level::Mirrored { copies: 2 }, ..label() };
         assert_eq!(mirrored.to_bytes()[..8], *GROWING_BY_SETS);
+        // One that does not know of parity in place of copies.
+        let growth = label().growth.map(|growth| LabelGrowth { former: 3, ..growth });
+        let trading = Superblock { growth, former_copies: 3, ..label() };
+        assert_eq!(
+            (&trading.to_bytes()[..8], trading.traded_level()),
+            (&TRADING[..], Some(Level::Mirrored { copies: 3 }))
+        );
+        assert_eq!(Superblock::from_bytes(&trading.to_bytes()), Some(trading));
         let grown = Superblock { growth: None, ..label() };
         assert_eq!(grown.to_bytes()[..8], *MAGIC);
         assert_eq!(Superblock::from_bytes(&grown.to_bytes()), Some(grown));

@@ -104,8 +104,12 @@ pub(crate) fn resync(units: &mut [Box<dyn LiveDevice>], geometry: Geometry, stat
     let mut resync = Resync { geometry, units, held };
     let mut mended = 0;
     if let Some(growth) = label.growth.filter(|growth| growth.grown.copied) {
-        let from = status.copy_disk(&geometry).ok_or_else(|| io::Error::other("no disk has the copy of a row"))?;
-        resync.write_copied(growth.grown.rows, from)?;
+        if label.traded_level().is_some() {
+            resync.write_traded(growth.grown.rows)?;
+        } else {
+            let from = status.copy_disk(&geometry).ok_or_else(|| io::Error::other("no disk has the copy of a row"))?;
+            resync.write_copied(growth.grown.rows, from)?;
+        }
         resync.sync()?;
     }
     for record in &status.journal.records {
@@ -220,6 +224,7 @@ pub(crate) fn create(members: &mut [Box<dyn LiveDevice>], geometry: Geometry) ->
         former_service: 0,
         log: None,
         growth: None,
+        former_copies: 0,
         joined: Vec::new(),
     };
     let key = label(0, &RegionBits::default()).sum_key(0);

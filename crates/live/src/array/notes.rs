@@ -239,6 +239,16 @@ impl ArrayNotes {
         written
     }
 
+    /// The array comes to have parity in place of so many copies: no row has it yet.
+    pub(crate) fn trade(&mut self, copies: u16) {
+        let label = &mut self.label;
+        let growth = LabelGrowth { former: label.disks.len() as u16, grown: Grown { rows: 0, copied: false } };
+        (label.level, label.growth, label.former_copies) = (Level::Parity, Some(growth), copies);
+        label.events += 1;
+        // Where blocks lie changes.
+        (self.discarded, self.run) = (RegionBits::default(), (0, 0));
+    }
+
     /// These disks are given up, unless they were before, and the array does without the second parity, whose disk is one of them: one event.
     pub(crate) fn lower(&mut self, disks: &[DiskId]) {
         self.give_up(disks);

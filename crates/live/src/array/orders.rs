@@ -38,8 +38,8 @@ pub enum ArrayOrder {
     Grow(Vec<PathBuf>, Former),
     /// To be a RAID 6, by another disk with the second parity.
     Raise(PathBuf, Former),
-    /// To be a RAID 5, without the disk that has the second parity.
-    Lower,
+    /// To be a RAID 5: of a RAID 6 without the disk that has the second parity, of mirrored stripes with parity in place of copies.
+    BecomeRaid5,
     /// To be scrubbed, or no more.
     Scrub(ScrubOrder),
     /// To repair at another pace.
@@ -73,7 +73,7 @@ impl ArrayOrder {
         }
         match told["level"].as_str() {
             Some("6") => return Ok(ArrayOrder::Raise(path(&told["path"])?, former)),
-            Some("5") => return Ok(ArrayOrder::Lower),
+            Some("5") => return Ok(ArrayOrder::BecomeRaid5),
             Some(level) => {
                 return Err(format!("an array that is served cannot come to be of level {level}; give 5 or 6"));
             }
@@ -118,7 +118,7 @@ mod tests {
         assert_eq!(parse(json!({ "grow": ["/c", "/d"] })), Ok(ArrayOrder::Grow(pair, Former::Kept)));
         let raise = Ok(ArrayOrder::Raise("/e".into(), Former::Overwritten));
         assert_eq!(parse(json!({ "level": "6", "path": "/e", "force": true })), raise);
-        assert_eq!(parse(json!({ "level": "5" })), Ok(ArrayOrder::Lower));
+        assert_eq!(parse(json!({ "level": "5" })), Ok(ArrayOrder::BecomeRaid5));
         assert_eq!(parse(json!({ "scrub": "stop" })), Ok(ArrayOrder::Scrub(ScrubOrder::Stop)));
         let pace = PaceChange { floor: Some(0.5), rate: None };
         assert_eq!(parse(json!({ "floor": 0.5 })), Ok(ArrayOrder::Pace(pace)));

@@ -73,26 +73,68 @@ impl Resync<'_> {
     /// Writes the row of an array that grows which was being overwritten, as its copy on this disk has it. Nobody was told of anything in
     /// it since.
     pub(super) fn write_copied(&mut self, row: u64, from: DiskId) -> io::Result<()> {
-        let geometry = self.geometry;
-        let (copy, bytes) = (self.read(from, geometry.copy_place())?, self.unit_bytes());
-        let at = geometry.on_disk(row, 0, geometry.unit());
-        let columns = geometry.columns();
+        let (copy, bytes) = (self.read(from, self.geometry.copy_place())?, self.unit_bytes());
         let start = |column| copy.from + usize::from(column) * bytes;
+        let unit = |column| Slice { buffer: Rc::clone(&copy.buffer), from: start(column), bytes };
+        self.write_row(row, &(0..self.geometry.columns()).map(unit).collect::<Vec<_>>())
+    }
+
+    /// Writes the row which was being overwritten as it came to have parity in place of copies: of what it is made of some lies where it is
+    /// to be, and the rest in later rows.
+    pub(super) fn write_traded(&mut self, row: u64) -> io::Result<()> {
+        let (geometry, Some((former, _))) = (self.geometry, self.geometry.growth()) else { return Ok(()) };
+        let (columns, former_columns) = (u64::from(geometry.columns()), u64::from(former.columns()));
+        let staying: Vec<(u16, DiskId)> = geometry.list_staying(row).collect();
+        let mut data = Vec::new();
+        for column in 0..geometry.columns() {
+            let unit = row * columns + u64::from(column);
+            let (lay, was) = (unit / former_columns, (unit % former_columns) as u16);
+            let stays = staying.iter().find(|(other, _)| *other == column).map(|(_, disk)| *disk);
+            let from: Vec<DiskId> = match stays {
+                Some(disk) => vec![disk],
+                None => former.copies_of(lay, was).filter(|disk| self.holds(*disk, lay)).collect(),
+            };
+            // Beyond what the array held there are zeros.
+            data.push(match lay < geometry.rows() {
+                true => self.read_any(&from, geometry.on_disk(lay, 0, geometry.unit()))?,
+                false => Slice::new(self.unit_bytes()),
+            });
+        }
+        self.write_row(row, &data)
+    }
+
+    /// Reads what several disks hold from the first that brings it.
+    fn read_any(&mut self, from: &[DiskId], at: Extent) -> io::Result<Slice> {
+        let mut last = io::Error::other("no disk has a part of a row");
+        for disk in from {
+            match self.read(*disk, at) {
+                Ok(data) => return Ok(data),
+                Err(error) => last = error,
+            }
+        }
+        Err(last)
+    }
+
+    /// Writes the columns of a row, each unit as it is here, and what follows from them.
+    fn write_row(&mut self, row: u64, data: &[Slice]) -> io::Result<()> {
+        let (layout, bytes) = (self.geometry.layout_of(row), self.unit_bytes());
+        let at = self.geometry.on_disk(row, 0, self.geometry.unit());
+        let geometry = self.geometry;
+        let disk_of_parity = |parity| geometry.disk_of_slot(row, layout.columns() + parity);
         let mut put = |disk: DiskId, what: &Slice| match self.holds(disk, row) {
             true => self.units[usize::from(disk.0)].store(at, what),
             false => Ok(()),
         };
-        for column in 0..columns {
-            let data = Slice { buffer: Rc::clone(&copy.buffer), from: start(column), bytes };
-            geometry.copies_of(row, column).try_for_each(|disk| put(disk, &data))?;
+        for (column, unit) in (0..).zip(data) {
+            layout.copies_of(row, column).try_for_each(|disk| put(disk, unit))?;
         }
-        for parity in 0..geometry.parities() {
+        for parity in 0..layout.parities() {
             let sum = Slice::new(bytes);
-            for column in 0..columns {
+            for (column, unit) in (0..).zip(data) {
                 let times = if parity == 0 { Factor::ONE } else { Factor::power(column) };
-                sum.buffer.add_multiple(0, &copy.buffer, start(column), bytes, times);
+                sum.buffer.add_multiple(0, &unit.buffer, unit.from, bytes, times);
             }
-            put(geometry.disk_of_slot(row, columns + parity), &sum)?;
+            put(disk_of_parity(parity), &sum)?;
         }
         Ok(())
     }
@@ -103,7 +145,7 @@ impl Resync<'_> {
         if self.is_blank(at) {
             return Ok(0);
         }
-        if self.geometry.has_parity() { self.parities(row, at) } else { self.copies(row, at) }
+        if self.geometry.layout_of(row).has_parity() { self.parities(row, at) } else { self.copies(row, at) }
     }
 
     fn copies(&mut self, row: u64, at: Extent) -> io::Result<u64> {

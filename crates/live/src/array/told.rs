@@ -44,6 +44,11 @@ impl ArrayStatus {
         label.growth.map(|growth| growth.grown.rows as f64 / label.rows.max(1) as f64)
     }
 
+    /// Where rows come to have parity in place of copies, the level that the array had.
+    fn traded_level(&self) -> Option<&'static str> {
+        self.label.as_ref()?.traded_level().map(Level::number)
+    }
+
     /// What is wrong with a disk in this array. Where no disk has a superblock, none differs from the others by that.
     fn complaint(&self, disk: usize, state: &MemberState) -> Option<String> {
         let is_alike = self.name.is_none() && *state == MemberState::Unlabelled;
@@ -61,7 +66,7 @@ impl ArrayStatus {
         json!({
             "array": self.name, "level": self.geometry.level().number(),
             "second_parity": tell_second(self.geometry.level()), "events": self.events, "dirty_regions": self.dirty, "written_bytes": self.written,
-            "bytes": self.bytes, "disks": disks, "log": self.log_name(), "grown": self.growth(), "advice": self.advice,
+            "bytes": self.bytes, "disks": disks, "log": self.log_name(), "grown": self.growth(), "former_level": self.traded_level(), "advice": self.advice,
         })
     }
 
@@ -78,7 +83,11 @@ impl ArrayStatus {
             text += &format!("what was written last may be on the log {log} alone\n");
         }
         if let Some(moved) = self.growth() {
-            text += &format!("growing: {:.1} % has moved; it goes on when the array is served\n", 100.0 * moved);
+            let what = match self.traded_level() {
+                Some(former) => format!("becoming a RAID {} of a RAID {former}", self.geometry.level().number()),
+                None => "growing".into(),
+            };
+            text += &format!("{what}: {:.1} % has moved; it goes on when the array is served\n", 100.0 * moved);
         }
         if let Some(advice) = &self.advice {
             text += &format!("{advice}\n");

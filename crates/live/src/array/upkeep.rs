@@ -239,8 +239,8 @@ impl Upkeep {
         if self.is_scrubbing() {
             return Err("the array is being scrubbed".into());
         }
-        if self.growing.is_some() {
-            return Err("the array is growing; scrub it when it has grown".into());
+        if let Some(growing) = &self.growing {
+            return Err(growing.refuse_scrub().into());
         }
         (self.findings, self.scrubbed) = (Findings::default(), None);
         match self.aim() {
@@ -315,6 +315,11 @@ impl Upkeep {
         if self.spoilt.len() < MOST_ERRANDS as usize && !self.spoilt.contains(&at) {
             self.spoilt.push_back(at);
         }
+    }
+
+    /// Whether something was found to be spoilt, and its repair was not asked for yet.
+    pub(crate) fn has_spoilt(&self) -> bool {
+        !self.spoilt.is_empty()
     }
 
     /// From when on something is to be repaired that was found to be spoilt, one at a time.

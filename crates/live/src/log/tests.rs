@@ -30,6 +30,7 @@ fn records() -> Vec<LogRecord> {
         Input::Disk(DiskId(2), Health::Known),
         Input::Disk(DiskId(2), Health::JoinsForParity),
         Input::Disk(DiskId(2), Health::LeavesWithParity),
+        Input::Disk(DiskId(2), Health::TradesCopies),
         Input::Compared(1 << 20, 65, Likeness::Unlike),
         Input::Log(LogNews::Failed),
         Input::Log(LogNews::GivenUp),

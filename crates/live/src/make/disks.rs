@@ -127,12 +127,14 @@ impl Opened {
     /// which it grew may not be in the file yet, or one by which it is to grow be there already. Then also what to set there.
     fn fit(mut self, experiment: &Experiment, array: &ArrayChoice, seed: u64) -> (Opened, Option<String>) {
         let Some(found) = array::find_layout(&mut self.members) else { return (self, None) };
-        let (named, step) = (array.disks, self.geometry.growth_step());
+        let named = array.disks;
         let level = match (found.level(), array.level) {
             (Level::SecondOnLast, Level::Parity | Level::DoubleParity) => Level::SecondOnLast,
             (Level::Parity, Level::DoubleParity) if found.disks() + 1 == named => Level::Parity,
+            (level, Level::Mirrored { copies }) if found.former_copies() == copies => level,
             (_, level) => level,
         };
+        let step = level.copies();
         let mut advice = tell_level(&found, array);
         let paths = found.paths_of_growth();
         if found.disks() == named + step && paths.len() == usize::from(step) {
@@ -141,10 +143,11 @@ impl Opened {
             let paths = paths.join(" and ");
             let name = array::name_as_last(step);
             advice = Some(match advice {
+                Some(advice) if level == Level::Parity => format!("{advice}; it has grown by {paths}: {name}"),
                 Some(advice) => format!("{advice}; it has the second parity on {paths}: {name}"),
                 None => format!("the array has grown by {paths}: {name}"),
             });
-        } else if level != array.level && level == Level::Parity {
+        } else if array.level == Level::DoubleParity && level == Level::Parity {
             if self.members.last_mut().is_some_and(|last| last.is_err() || found.lacks(last)) {
                 self.members.pop();
             }
@@ -169,11 +172,16 @@ impl Opened {
     }
 }
 
-/// What to set in a file that has an array as it was before it came to have a second parity, or to do without one.
+/// What to set in a file that has an array as it was before it came to have a second parity, or to do without one, or parity in place of
+/// copies.
 fn tell_level(found: &FoundLayout, array: &ArrayChoice) -> Option<String> {
     match (found.level(), array.level) {
         (Level::SecondOnLast, Level::Parity) => {
             Some("the array is a RAID 6 by now: give it `level = \"6\"` in the service file".into())
+        }
+        (level, Level::Mirrored { copies }) if found.former_copies() == copies && level != array.level => {
+            let number = level.number();
+            Some(format!("the array is a RAID {number} by now: give it `level = \"{number}\"` in the service file"))
         }
         (Level::Parity, Level::DoubleParity) if found.disks() + 1 == array.disks => Some(format!(
             "the array is a RAID 5 of {} disks: give it `level = \"5\"`, and take disk {} out of the service file",
@@ -257,8 +265,17 @@ pub fn devices(experiment: &Experiment, how: Use, seed: u64) -> Result<Made, Bad
     let status = lasts(experiment).then(|| array::inspect(&mut members, &geometry));
     notes.extend(advice);
     if geometry.is_growing() && array.log.is_some() {
-        let mend = "serve it without `log` and `buffer` until it has grown";
-        return Err(bad("the array is growing, and one that grows has no log".into(), mend.into()));
+        let (what, mend) = match geometry.traded_level() {
+            None => (
+                "the array is growing, and one that grows has no log",
+                "serve it without `log` and `buffer` until it has grown",
+            ),
+            Some(_) => (
+                "the array is changing its level, and one that does has no log",
+                "serve it without `log` and `buffer` until it has",
+            ),
+        };
+        return Err(bad(what.into(), mend.into()));
     }
     if let Some(status) = &status {
         status.admit(&geometry, Lacking::of(array)).map_err(|(what, mend)| bad(what, mend))?;
@@ -282,7 +299,7 @@ pub fn devices(experiment: &Experiment, how: Use, seed: u64) -> Result<Made, Bad
                 "the array was not ended well: {} of its regions were looked through, and {mended} units mended",
                 status.dirty
             ));
-            if array.level.parities() > 0 && status.lost_unforeseen() {
+            if geometry.has_parity() && status.lost_unforeseen() {
                 let what =
                     "disks went in the cut: what they held of rows that were being written then may be told wrong";
                 notes.push(what.into());

@@ -40,6 +40,7 @@ mod raising;
 mod room;
 mod sums;
 mod told;
+mod trading;
 
 /// Opens what is to take the place of a disk of an array.
 pub type MemberOpener = Box<dyn Fn(DiskId, &Path) -> Result<Box<dyn LiveDevice>, String>>;
@@ -114,7 +115,7 @@ pub struct Members {
     joining: Vec<Successor>,
     telling: bool,
     told: bool,
-    /// What is to become of its second parity.
+    /// What is to become of its level.
     level: LevelChange,
 }
 
@@ -417,7 +418,8 @@ impl LiveDevice for Members {
 
     fn join(&mut self) -> Option<(DiskId, Health)> {
         let joins = self.join_now().map(|disk| (disk, Health::Joins));
-        joins.or_else(|| self.raise_now().map(|disk| (disk, Health::JoinsForParity)))
+        let joins = joins.or_else(|| self.raise_now().map(|disk| (disk, Health::JoinsForParity)));
+        joins.or_else(|| self.trade_now().map(|disk| (disk, Health::TradesCopies)))
     }
 
     fn note_grown(&mut self, now: Time, grown: Grown, kernel: &mut dyn Kernel) -> io::Result<()> {

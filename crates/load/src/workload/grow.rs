@@ -80,8 +80,9 @@ impl Recipe for GrowPlan {
 }
 
 struct Growth {
-    /// Where blocks lie by now.
+    /// Where blocks lie by now, and where they lay before the last request.
     geometry: Geometry,
+    before: Geometry,
     /// Blocks of a request at most.
     blocks: u32,
     /// The least time between requests, where there is a cap.
@@ -103,6 +104,7 @@ impl Growth {
         let began = Time::ZERO + plan.start;
         Growth {
             geometry,
+            before: geometry,
             blocks: plan.blocks,
             apart: plan.rate.map_or(Span::ZERO, |rate| Span((1e9 / rate) as u64)),
             due: Some(began),
@@ -124,7 +126,7 @@ impl Workload for Growth {
         let arrives = self.due.take().unwrap_or(Time::NEVER);
         self.made = arrives;
         let at = self.geometry.next_move(self.blocks);
-        self.moving = u64::from(at.blocks) / self.geometry.row_blocks();
+        (self.before, self.moving) = (self.geometry, u64::from(at.blocks) / self.geometry.row_blocks());
         Ok(Draft { arrives, op: Op::Move, at })
     }
 
@@ -135,7 +137,7 @@ impl Workload for Growth {
     }
 
     fn note_failed(&mut self, _: Extent) {
-        self.geometry = self.geometry.moved_back(self.geometry.moved_rows() - self.moving);
+        self.geometry = self.before;
         (self.due, self.is_stuck) = (None, true);
     }
 

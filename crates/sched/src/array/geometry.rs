@@ -7,12 +7,17 @@
 //! A second parity may lie on the last disk alone, and the rest as if that one were not there (md's left-symmetric-6): so a RAID 5
 //! becomes a RAID 6 and nothing moves.
 //!
-//! An array that *grows* is two layouts joined at a row: those before it lie on all disks, those from it on on as many as there were.
-//! A row of a disk is of one of the two, so whoever has a row knows how many columns it has. A block of the array lies in the wider
-//! layout where that has come to hold it; between what both hold there are rows of the former one of which nobody needs anything.
+//! An array that *grows*, or comes to have parity in place of copies, is two layouts joined at a row: those before it lie as they will,
+//! those from it on as they did. A row of a disk is of one of the two, so whoever has a row knows how it lies, and asks that of the row,
+//! not of the array. A block of the array lies in the layout with more columns where that has come to hold it; between what both hold
+//! there are rows of the former one of which nobody needs anything.
 
 mod growing;
+mod layout;
 mod raising;
+mod trading;
+
+pub use layout::RowLayout;
 
 use block::{DiskId, Extent, Lbn};
 
@@ -85,18 +90,16 @@ impl Level {
 /// The arithmetic of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Geometry {
-    level: Level,
-    disks: u16,
-    /// The last disks of a row, which have a parity each.
-    fixed: u16,
+    /// How its rows lie, before `moved`; where none moves, how all of them do.
+    layout: RowLayout,
+    /// How rows lie from `moved` on.
+    former: RowLayout,
+    moved: u64,
     /// Blocks of a stripe unit.
     unit: u32,
     rows: u64,
     /// Blocks of a disk before its first row.
     first: u64,
-    /// Disks that rows lie on from `moved` on: where it does not grow, all.
-    former: u16,
-    moved: u64,
 }
 
 /// A part of an extent that lies in one unit.
@@ -114,11 +117,6 @@ pub struct Piece {
     pub into: u32,
 }
 
-/// The disk with the first parity of a row, which lies on so many.
-fn rotate(row: u64, disks: u16) -> u16 {
-    disks - 1 - (row % u64::from(disks)) as u16
-}
-
 impl Geometry {
     /// An array of so many disks of at least `each` blocks, in stripe units of `unit` blocks. What is left of a disk after its
     /// last whole unit is not used.
@@ -127,26 +125,7 @@ impl Geometry {
     /// What is wrong, and the mend.
     pub fn new(level: Level, disks: u16, unit: u32, each: u64) -> Result<Geometry, (String, String)> {
         let fault = |what: String, mend: &str| Err((what, mend.into()));
-        if disks == 0 || disks > MOST_DISKS {
-            return fault(format!("an array of {disks} disks"), "give from 1 to 512");
-        }
-        match level {
-            Level::Striped => {}
-            Level::Mirrored { copies } if copies < 2 => {
-                return fault(format!("copies = {copies}"), "give 2 or more, or level = \"0\"");
-            }
-            Level::Mirrored { copies } if !disks.is_multiple_of(copies) => {
-                let what = format!("{copies} copies do not divide {disks} disks");
-                return fault(what, "give a number of disks that is a multiple of `copies`");
-            }
-            Level::Parity if !(3..=MOST_WITH_PARITY).contains(&disks) => {
-                return fault(format!("RAID 5 of {disks} disks"), "give from 3 to 64 disks, or another level");
-            }
-            Level::DoubleParity | Level::SecondOnLast if !(4..=MOST_WITH_PARITY).contains(&disks) => {
-                return fault(format!("RAID 6 of {disks} disks"), "give from 4 to 64 disks, or another level");
-            }
-            Level::Mirrored { .. } | Level::Parity | Level::DoubleParity | Level::SecondOnLast => {}
-        }
+        let layout = RowLayout::new(level, disks)?;
         if unit == 0 {
             return fault("a stripe of no blocks".into(), "give a size such as 64KiB");
         }
@@ -155,7 +134,7 @@ impl Geometry {
             let what = format!("a stripe unit of {unit} blocks on disks of {each}");
             return fault(what, "give a stripe no larger than a disk");
         }
-        Ok(Geometry { level, disks, fixed: level.fixed_parities(), unit, rows, first: 0, former: disks, moved: 0 })
+        Ok(Geometry { layout, former: layout, moved: 0, unit, rows, first: 0 })
     }
 
     /// The same of disks of which so many blocks before its data, and behind, are not the array's to fill.
@@ -173,16 +152,22 @@ impl Geometry {
         Ok(Geometry { first, ..Geometry::new(level, disks, unit, left)? })
     }
 
-    /// How it keeps its data.
+    /// How this row lies on the disks.
+    #[must_use]
+    pub fn layout_of(&self, row: u64) -> RowLayout {
+        if row < self.moved { self.layout } else { self.former }
+    }
+
+    /// How it keeps its data; where rows move, in those that have moved.
     #[must_use]
     pub fn level(&self) -> Level {
-        self.level
+        self.layout.level()
     }
 
     /// Member disks, without spares.
     #[must_use]
     pub fn disks(&self) -> u16 {
-        self.disks
+        self.layout.disks()
     }
 
     /// Blocks of a stripe unit.
@@ -197,124 +182,82 @@ impl Geometry {
         self.rows
     }
 
-    /// Blocks of the array in a row that lies on all disks.
+    /// Blocks of the array in a row; where rows move, in one that has moved.
     #[must_use]
     pub fn row_blocks(&self) -> u64 {
         u64::from(self.columns()) * u64::from(self.unit)
     }
 
-    /// Copies of a block; 1 with parity.
+    /// The most copies of a block; 1 with parity alone.
     #[must_use]
     pub fn copies(&self) -> u16 {
-        self.level.copies()
+        // No layout that rows move to has more.
+        self.former.copies()
     }
 
-    /// Parities of a row.
+    /// Parities of a row; where rows move, of one that has moved.
     #[must_use]
     pub fn parities(&self) -> u16 {
-        self.level.parities()
+        self.layout.parities()
     }
 
-    /// Whether rows have parity.
+    /// Whether rows have parity, or come to have it.
     #[must_use]
     pub fn has_parity(&self) -> bool {
-        self.parities() > 0
+        self.layout.has_parity()
     }
 
-    /// Units of data in a row; where it grows, in one that has moved.
+    /// Units of data in a row; where rows move, in one that has moved.
     #[must_use]
     pub fn columns(&self) -> u16 {
-        self.columns_on(self.disks)
-    }
-
-    /// Units of data in a row on so many disks.
-    fn columns_on(&self, disks: u16) -> u16 {
-        match self.level {
-            Level::Striped => disks,
-            Level::Mirrored { copies } => disks / copies,
-            Level::Parity | Level::DoubleParity | Level::SecondOnLast => disks - self.parities(),
-        }
+        self.layout.columns()
     }
 
     /// The disks that a row lies on.
     #[must_use]
     pub fn disks_of(&self, row: u64) -> u16 {
-        if row < self.moved { self.disks } else { self.former }
-    }
-
-    /// The disks, the first of the row's, over which its columns and parities are rotated.
-    fn rotates_over(&self, row: u64) -> u16 {
-        self.disks_of(row) - self.fixed
+        self.layout_of(row).disks()
     }
 
     /// Units of data in this row.
     #[must_use]
     pub fn columns_of(&self, row: u64) -> u16 {
-        self.columns_on(self.disks_of(row))
+        self.layout_of(row).columns()
     }
 
-    /// Its capacity in blocks: until it has grown, what it was.
+    /// Its capacity in blocks: until all rows have moved, what it was.
     #[must_use]
     pub fn blocks(&self) -> u64 {
-        self.rows * u64::from(self.columns_on(self.former)) * u64::from(self.unit)
+        self.rows * u64::from(self.former.columns()) * u64::from(self.unit)
     }
 
     /// The disk with a copy of a column.
     #[must_use]
     pub fn disk(&self, row: u64, column: u16, copy: u16) -> DiskId {
-        DiskId(match self.level {
-            Level::Striped | Level::Mirrored { .. } => column + copy * self.columns_of(row),
-            Level::Parity | Level::DoubleParity | Level::SecondOnLast => {
-                let over = self.rotates_over(row);
-                (rotate(row, over) + self.parities() - self.fixed + column) % over
-            }
-        })
+        self.layout_of(row).disk(row, column, copy)
     }
 
     /// With parity, the disk with a slot of a row.
     #[must_use]
     pub fn disk_of_slot(&self, row: u64, slot: u16) -> DiskId {
-        match slot.checked_sub(self.columns_of(row)) {
-            Some(1) if self.fixed > 0 => DiskId(self.disks_of(row) - 1),
-            Some(parity) => DiskId((self.parity(row).0 + parity) % self.rotates_over(row)),
-            None => self.disk(row, slot, 0),
-        }
+        self.layout_of(row).disk_of_slot(row, slot)
     }
 
     /// With parity, the slot of a row that lies on a disk, which is one of the row's.
     #[must_use]
     pub fn slot(&self, row: u64, disk: DiskId) -> u16 {
-        // Columns come after the parities, which are the last slots.
-        let disks = self.rotates_over(row);
-        if disk.0 == disks {
-            return self.columns_of(row) + 1;
-        }
-        let after = (disk.0 + disks - self.parity(row).0) % disks;
-        (after + self.columns_of(row)) % disks
+        self.layout_of(row).slot(row, disk)
     }
 
     /// The disks with the copies of a column; with parity, the one that it is on.
     pub fn copies_of(&self, row: u64, column: u16) -> impl Iterator<Item = DiskId> + use<> {
-        let it = *self;
-        (0..it.copies()).map(move |copy| it.disk(row, column, copy))
+        self.layout_of(row).copies_of(row, column)
     }
 
     /// Whether every block is still to be had where these disks do not hold what they should.
     #[must_use]
     pub fn is_whole_without(&self, lacks: impl Fn(DiskId) -> bool) -> bool {
-        match self.level {
-            Level::Striped | Level::Mirrored { .. } => {
-                // Where it grows, rows lie in two ways: the last one as it was, and all of them as they will be.
-                let last = self.rows - 1;
-                let is_had = |it: Geometry| {
-                    (0..it.columns_of(last)).all(|column| it.copies_of(last, column).any(|disk| !lacks(disk)))
-                };
-                is_had(*self) && (!self.is_growing() || is_had(self.widest()))
-            }
-            Level::Parity | Level::DoubleParity | Level::SecondOnLast => {
-                (0..self.disks).filter(|disk| lacks(DiskId(*disk))).count() <= usize::from(self.parities())
-            }
-        }
+        self.former.is_whole_without(&lacks) && (!self.is_growing() || self.layout.is_whole_without(&lacks))
     }
 
     /// What lies on a disk at an extent within one unit; of parity, nothing.
@@ -324,23 +267,10 @@ impl Geometry {
         Some(Piece { row, column: self.column(row, disk)?, within, blocks: at.blocks, into: 0 })
     }
 
-    /// The disk with the parity of a row, the first of two.
-    #[must_use]
-    pub fn parity(&self, row: u64) -> DiskId {
-        DiskId(rotate(row, self.rotates_over(row)))
-    }
-
     /// The column of a row that lies on a disk; with parity on it, or nothing of the row, none.
     #[must_use]
     pub fn column(&self, row: u64, disk: DiskId) -> Option<u16> {
-        let (disks, columns) = (self.disks_of(row), self.columns_of(row));
-        match self.level {
-            _ if disk.0 >= disks => None,
-            Level::Striped | Level::Mirrored { .. } => Some(disk.0 % columns),
-            Level::Parity | Level::DoubleParity | Level::SecondOnLast => {
-                Some(self.slot(row, disk)).filter(|slot| *slot < columns)
-            }
-        }
+        self.layout_of(row).column(row, disk)
     }
 
     /// A part of a row's units, on any of their disks.
@@ -372,7 +302,7 @@ impl Geometry {
     /// The parts of an extent, in its order.
     pub fn pieces(&self, at: Extent) -> impl Iterator<Item = Piece> + use<> {
         let (unit, border) = (u64::from(self.unit), self.border());
-        let [columns, former] = [self.disks, self.former].map(|disks| u64::from(self.columns_on(disks)));
+        let [columns, former] = [self.layout, self.former].map(|layout| u64::from(layout.columns()));
         let mut into = 0;
         std::iter::from_fn(move || {
             let left = at.blocks - into;

@@ -14,7 +14,7 @@
 
 use super::children::Owner;
 use super::field::Factor;
-use super::{Array, Task, offset};
+use super::{Array, Geometry, Task, offset};
 use crate::event::Action;
 use crate::predict::Predictor;
 use crate::{Job, JobId};
@@ -58,6 +58,8 @@ pub(super) struct Mover {
     rows: u64,
     /// Whether it overwrites what it is made of.
     is_first: bool,
+    /// Where blocks lay before it.
+    before: Geometry,
     writes: u32,
 }
 
@@ -87,7 +89,8 @@ impl<P: Predictor> Array<P> {
         if !self.standings.all_sound() {
             return self.trouble(id, Ending::Failed(EIO));
         }
-        self.mover = Some(Mover { task: id, stage: MoveStage::Reading, at: job.at, rows, is_first, writes: 0 });
+        let stage = MoveStage::Reading;
+        self.mover = Some(Mover { task: id, stage, at: job.at, rows, is_first, before: geometry, writes: 0 });
         // There is no buffer whose frame it could be.
         let base = Place::Frame(self.buffer_frame(0), 0);
         if let Some(job) = self.tasks.get_mut(id) {
@@ -142,12 +145,20 @@ impl<P: Predictor> Array<P> {
     /// Puts down what a first row will hold.
     fn copy_row(&mut self, mover: &Mover) {
         self.set_stage(MoveStage::Copying);
-        let at = self.geometry.copy_place();
+        let geometry = self.geometry;
         let Some(job) = self.tasks.get_mut(mover.task) else { return };
         job.spot.left = 1;
         let base = job.spot.base;
-        for disk in self.geometry.list_joined() {
-            self.post(mover.task, Owner::Task, disk, Op::Write { fua: true }, at, base, 0);
+        if geometry.traded_level().is_some() {
+            let row = self.rows_before(mover);
+            let at = geometry.on_disk(row, 0, geometry.unit());
+            for (column, disk) in geometry.list_staying(row) {
+                let place = offset(base, u32::from(column) * geometry.unit());
+                self.post(mover.task, Owner::Task, disk, Op::Write { fua: true }, at, place, 0);
+            }
+        }
+        for disk in geometry.list_joined() {
+            self.post(mover.task, Owner::Task, disk, Op::Write { fua: true }, geometry.copy_place(), base, 0);
         }
         self.tasks.get_mut(mover.task).into_iter().for_each(|job| job.spot.left -= 1);
     }
@@ -198,9 +209,8 @@ impl<P: Predictor> Array<P> {
 
     /// What was to be written is not: rows are as they were, but for a first one, which is written until disks take it.
     fn undo_move(&mut self, mover: &Mover, out: &mut Vec<Action>) {
-        let rows = self.rows_before(mover);
         if !mover.is_first {
-            self.geometry = self.geometry.moved_back(rows);
+            self.geometry = mover.before;
             return self.end_move(mover.task, Ending::Failed(EIO), out);
         }
         // With parity more disks have failed than may.

@@ -17,9 +17,9 @@
 //!
 //! An array that has all its disks keeps no journal, and a cut that also takes a disk away with it may lose what was being written.
 
-use super::Array;
 use super::code::{Slots, bit, each};
 use super::parity::{Aim, Update, UpdateStage};
+use super::{Array, ArrayPlan, Geometry};
 use crate::event::{Action, LogOrder};
 use crate::predict::Predictor;
 use block::{DiskId, Extent, Place};
@@ -71,7 +71,7 @@ pub(super) struct StripeJournal {
 }
 
 impl StripeJournal {
-    pub(super) fn new_boxed(area: JournalArea, disks: u16) -> Box<StripeJournal> {
+    fn new_boxed(area: JournalArea, disks: u16) -> Box<StripeJournal> {
         let places = (u32::from(disks) * RECORDS_OF_DISK).min(MOST_RECORDS);
         Box::new(StripeJournal {
             area,
@@ -115,6 +115,12 @@ fn is_told(action: &Action) -> bool {
 }
 
 impl<P: Predictor> Array<P> {
+    /// The journal of an array whose rows have parity, where it is to have one.
+    pub(super) fn make_journal(geometry: &Geometry, plan: &ArrayPlan, disks: usize) -> Option<Box<StripeJournal>> {
+        let area = plan.journal.filter(|_| geometry.has_parity())?;
+        Some(StripeJournal::new_boxed(area, disks as u16))
+    }
+
     /// A disk may not count when the array is found again.
     pub(super) fn doubt(&mut self, disk: DiskId) {
         if let Some(journal) = &mut self.journal {
@@ -174,7 +180,7 @@ impl<P: Predictor> Array<P> {
             self.free_record(id, out);
             return Leave::Plain;
         }
-        let kept = u32::from(self.geometry.parities()) + (written & unsure).count_ones();
+        let kept = u32::from(it.parities) + (written & unsure).count_ones();
         let width = (journal.area.record_blocks().saturating_sub(1) / kept).max(1);
         if it.blocks > width {
             for from in (0..it.blocks).step_by(width as usize) {

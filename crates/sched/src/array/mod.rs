@@ -30,8 +30,9 @@ mod raising;
 mod repair;
 mod rows;
 mod standing;
+mod trading;
 
-pub use geometry::{Geometry, Level, MOST_DISKS, MOST_WITH_PARITY, Piece};
+pub use geometry::{Geometry, Level, MOST_DISKS, MOST_WITH_PARITY, Piece, RowLayout};
 pub use growth::Grown;
 pub use journal::{JournalArea, MOST_RECORDS, RECORDS_OF_DISK};
 pub use logged::{LOG_PAGE, logged_blocks};
@@ -174,10 +175,7 @@ impl<P: Predictor> Array<P> {
             rules,
             standings: Standings::new(geometry.disks(), geometry.rows_on_disk()),
             loads: vec![Span::ZERO; disks.len()],
-            journal: plan
-                .journal
-                .filter(|_| geometry.has_parity())
-                .map(|area| StripeJournal::new_boxed(area, disks.len() as u16)),
+            journal: Array::<P>::make_journal(&geometry, &plan, disks.len()),
             mover: None,
             lowers: false,
             positioning: disks.first().map_or(Span::ZERO, placement::positioning),
@@ -317,8 +315,9 @@ impl<P: Predictor> Array<P> {
     fn read(&mut self, id: JobId, job: &Job<Task>, piece: &Piece, after: Option<&ChildRequest>, out: &mut Vec<Action>) {
         let at = self.geometry.on_disk(piece.row, piece.within, piece.blocks);
         let place = offset(job.spot.base, piece.into);
-        if self.geometry.has_parity() {
-            let disk = self.geometry.disk(piece.row, piece.column, 0);
+        let layout = self.geometry.layout_of(piece.row);
+        if layout.has_parity() {
+            let disk = layout.disk(piece.row, piece.column, 0);
             return match self.standings.holds(disk, at) && after.is_none() {
                 true => self.post(id, Owner::Task, disk, Op::Read, at, place, 0),
                 false if job.spot.by_rows => self.read_missing(id, piece, disk, out),
@@ -326,7 +325,7 @@ impl<P: Predictor> Array<P> {
             };
         }
         let mut copies = std::mem::take(&mut self.copies);
-        let all = self.geometry.copies_of(piece.row, piece.column);
+        let all = layout.copies_of(piece.row, piece.column);
         copies.extend(all.filter(|disk| self.standings.holds(*disk, at)));
         self.read_copy(id, job, (piece, at, place), after, &copies);
         copies.clear();
@@ -345,7 +344,7 @@ impl<P: Predictor> Array<P> {
         if let Some(child) = after {
             let tried = child.tried + 1;
             let next = copies.iter().find(|disk| **disk > child.disk).or(copies.first());
-            return match next.filter(|_| tried < self.geometry.copies()) {
+            return match next.filter(|_| tried < self.geometry.layout_of(piece.row).copies()) {
                 Some(disk) => self.post(id, Owner::Task, *disk, Op::Read, at, place, tried),
                 None => self.trouble(id, Ending::Failed(EIO)),
             };
@@ -456,6 +455,7 @@ impl<P: Predictor> Array<P> {
     fn hear(&mut self, now: Time, disk: DiskId, health: Health, out: &mut Vec<Action>) {
         match health {
             Health::Joins => self.join(),
+            Health::TradesCopies => self.trade_copies(),
             Health::JoinsForParity => self.join_for_parity(),
             Health::LeavesWithParity => self.lowers = true,
             Health::Told => self.note_told(out),
@@ -541,7 +541,7 @@ impl<P: Predictor> Scheduler for Array<P> {
     }
 
     fn is_plain(&self) -> bool {
-        // One that grows tells of it, and waits until that is known.
+        // One whose rows move tells of it, and waits until that is known.
         !self.geometry.is_growing()
     }
 

@@ -180,6 +180,11 @@ impl<P: Predictor> Array<P> {
     pub(super) fn write_rows(&mut self, id: JobId, job: &Job<Task>, out: &mut Vec<Action>) {
         let pieces: Vec<Piece> = self.geometry.pieces(job.at).collect();
         for row in pieces.chunk_by(|a, b| a.row == b.row) {
+            if !self.geometry.layout_of(row[0].row).has_parity() {
+                // It has not moved.
+                row.iter().for_each(|piece| self.write(id, job, piece));
+                continue;
+            }
             let mut borders: Vec<u32> =
                 row.iter().flat_map(|piece| [piece.within, piece.within + piece.blocks]).collect();
             borders.sort_unstable();
@@ -218,7 +223,7 @@ impl<P: Predictor> Array<P> {
             within,
             blocks,
             aim,
-            parities: self.geometry.parities(),
+            parities: self.geometry.layout_of(row).parities(),
             method: Method::Reconstruct,
             read: 0,
             sums: 0,
@@ -266,9 +271,8 @@ impl<P: Predictor> Array<P> {
 
     /// Has an update read what it needs, or write at once where it needs nothing.
     pub(super) fn begin(&mut self, id: u32, out: &mut Vec<Action>) {
-        let parities = self.geometry.parities();
         let Some(it) = self.updates.get_mut(id) else { return };
-        it.parities = parities;
+        it.parities = self.geometry.layout_of(it.row).parities();
         let it = *it;
         if self.ask_leave(id, &it, out) == Leave::Refused {
             return;
@@ -307,12 +311,11 @@ impl<P: Predictor> Array<P> {
 
     /// A child of an update has ended.
     pub(super) fn update_went_on(&mut self, id: u32, child: &ChildRequest, ending: Ending, out: &mut Vec<Action>) {
-        let most = self.geometry.parities().max(1);
         let Some(it) = self.updates.get_mut(id) else { return };
         it.left -= 1;
         it.broken |= ending != Ending::Finished;
         if ending != Ending::Finished && it.stage == UpdateStage::Reading {
-            it.lost.note(child.disk, most);
+            it.lost.note(child.disk, self.geometry.layout_of(it.row).parities().max(1));
         }
         let it = *it;
         if ending == Ending::Dropped {

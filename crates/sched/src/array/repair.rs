@@ -16,19 +16,25 @@ const MOST_COMPARED: u16 = 64;
 impl<P: Predictor> Array<P> {
     /// Repairs a piece. With parity the first column stands for all.
     pub(super) fn repair(&mut self, id: JobId, piece: &Piece, out: &mut Vec<Action>) {
+        let layout = self.geometry.layout_of(piece.row);
+        let stands_for_all = self.geometry.has_parity();
         // A row that has not moved has fewer columns.
-        let is_beyond = !self.geometry.has_parity() && piece.column >= self.geometry.columns_of(piece.row);
+        let is_beyond = !stands_for_all && piece.column >= layout.columns();
         if !self.redundant() || is_beyond {
             return;
         }
-        if !self.geometry.has_parity() || piece.column == 0 {
+        if !stands_for_all {
             self.update(id, piece.row, piece.within, piece.blocks, Aim::Repair(piece.column), None, out);
+        } else if piece.column == 0 {
+            // Of a row that has copies yet, each column by itself.
+            for column in 0..if layout.has_parity() { 1 } else { layout.columns() } {
+                self.update(id, piece.row, piece.within, piece.blocks, Aim::Repair(column), None, out);
+            }
         } else if !self.standings.all_sound() {
             // It ends at once, but not well where the first column's repair does not.
             let at = self.geometry.on_disk(piece.row, piece.within, piece.blocks);
-            let disks = self.geometry.disks_of(piece.row);
-            let missing = (0..disks).filter(|disk| !self.standings.holds(DiskId(*disk), at)).count();
-            if missing > usize::from(self.geometry.level().redundancy()) {
+            let lacks = |disk: DiskId| disk.0 < layout.disks() && !self.standings.holds(disk, at);
+            if !layout.is_whole_without(lacks) {
                 self.trouble(id, Ending::Failed(EIO));
             }
         }
@@ -36,9 +42,10 @@ impl<P: Predictor> Array<P> {
 
     /// The disks with what tells what a column of a row holds, itself among them: its copies, or all of the row.
     fn alike(&self, row: u64, column: u16) -> Vec<DiskId> {
-        match self.geometry.has_parity() {
-            true => (0..self.geometry.disks_of(row)).map(DiskId).collect(),
-            false => self.geometry.copies_of(row, column).collect(),
+        let layout = self.geometry.layout_of(row);
+        match layout.has_parity() {
+            true => (0..layout.disks()).map(DiskId).collect(),
+            false => layout.copies_of(row, column).collect(),
         }
     }
 
@@ -50,9 +57,9 @@ impl<P: Predictor> Array<P> {
 
     /// Has a repair read all there is.
     pub(super) fn begin_repair(&mut self, id: u32, it: &Update, column: u16, out: &mut Vec<Action>) {
-        let disks = self.alike(it.row, column);
+        let (layout, disks) = (self.geometry.layout_of(it.row), self.alike(it.row, column));
         let missing = disks.iter().filter(|disk| self.lacks(it, **disk)).count();
-        if missing > usize::from(self.geometry.level().redundancy()) {
+        if missing > usize::from(layout.level().redundancy()) {
             return self.give_up(id, out);
         }
         if missing == 0 && !self.standings.all_sound() {
@@ -61,8 +68,8 @@ impl<P: Predictor> Array<P> {
             return self.close(id, out);
         }
         let there = disks.into_iter().filter(|disk| !self.lacks(it, *disk));
-        let there: Vec<(u16, DiskId)> = match self.geometry.has_parity() {
-            true => there.map(|disk| (self.geometry.slot(it.row, disk), disk)).collect(),
+        let there: Vec<(u16, DiskId)> = match layout.has_parity() {
+            true => there.map(|disk| (layout.slot(it.row, disk), disk)).collect(),
             // One copy is as good as another.
             false => (0..).zip(there).collect(),
         };
@@ -78,7 +85,8 @@ impl<P: Predictor> Array<P> {
 
     /// All there is was read: what is missing is summed, or taken from a copy, and written.
     pub(super) fn write_repaired(&mut self, id: u32, it: &Update, column: u16, out: &mut Vec<Action>) {
-        if it.parities != self.geometry.parities() {
+        let layout = self.geometry.layout_of(it.row);
+        if it.parities != layout.parities() {
             // Of what rows have now too little was read, or too much.
             return self.begin(id, out);
         }
@@ -96,7 +104,7 @@ impl<P: Predictor> Array<P> {
         }
         let (code, at) = (self.code(it), self.geometry.on_disk(it.row, it.within, it.blocks));
         for disk in to {
-            let slot = if self.geometry.has_parity() { self.geometry.slot(it.row, disk) } else { 0 };
+            let slot = if layout.has_parity() { layout.slot(it.row, disk) } else { 0 };
             let place = self.slot_place(id, it.blocks, slot);
             // What was read of a disk that was replaced since is there.
             if it.read & bit(slot) == 0
@@ -115,18 +123,18 @@ impl<P: Predictor> Array<P> {
     /// All of a row is there: each copy is compared with the first, and each parity with what it should be, which is summed behind
     /// all that was read.
     fn compare(&mut self, id: u32, it: &Update, out: &mut Vec<Action>) {
-        let (code, blocks) = (self.code(it), it.blocks);
+        let (code, blocks, layout) = (self.code(it), it.blocks, self.geometry.layout_of(it.row));
         let place = |array: &Array<P>, slot| array.slot_place(id, blocks, slot);
-        let slots = match self.geometry.has_parity() {
+        let slots = match layout.has_parity() {
             true => code.columns..code.columns + code.parities,
-            false => 1..self.geometry.copies().min(MOST_COMPARED),
+            false => 1..layout.copies().min(MOST_COMPARED),
         };
         if let Some(update) = self.updates.get_mut(id) {
             (update.stage, update.unlike, update.left) = (UpdateStage::Comparing, 0, slots.len() as u32);
         }
         for slot in slots {
             let mut wanted = place(self, 0);
-            if self.geometry.has_parity() {
+            if layout.has_parity() {
                 wanted = place(self, slot + code.parities);
                 let parity = slot - code.columns;
                 let terms = each(code.columns()).map(|column| (place(self, column), code.factor(parity, column)));
@@ -152,9 +160,10 @@ impl<P: Predictor> Array<P> {
         }
         let at = self.geometry.on_disk(it.row, it.within, it.blocks);
         for slot in each(it.unlike) {
-            let (disk, wanted) = match self.geometry.has_parity() {
-                true => (self.geometry.disk_of_slot(it.row, slot), slot + it.parities),
-                false => (self.geometry.disk(it.row, column, slot), 0),
+            let layout = self.geometry.layout_of(it.row);
+            let (disk, wanted) = match layout.has_parity() {
+                true => (layout.disk_of_slot(it.row, slot), slot + it.parities),
+                false => (layout.disk(it.row, column, slot), 0),
             };
             out.push(Action::Mend(disk, at, Mend::Unlike));
             let place = self.slot_place(id, it.blocks, wanted);

@@ -49,7 +49,8 @@ impl<P: Predictor> Array<P> {
     pub(super) fn misses(&self, job: &Job<Task>) -> bool {
         let there = |piece: &Piece| {
             let at = self.geometry.on_disk(piece.row, piece.within, piece.blocks);
-            self.standings.holds(self.geometry.disk(piece.row, piece.column, 0), at)
+            let layout = self.geometry.layout_of(piece.row);
+            !layout.has_parity() || self.standings.holds(layout.disk(piece.row, piece.column, 0), at)
         };
         self.geometry.has_parity() && job.op == Op::Read && !self.geometry.pieces(job.at).all(|piece| there(&piece))
     }

@@ -2,6 +2,7 @@
 //! gets what was written last, whatever the level, the copies that are left, and the way that bytes take through frames.
 
 mod raising;
+mod trading;
 
 use crate::toy::Dice;
 use block::errno::{ECANCELED, EIO};
@@ -59,6 +60,8 @@ struct Bytes {
     recorded: u32,
     journals: bool,
     geometry: Geometry,
+    /// Rows that have moved, of which the disks do not know yet.
+    moved: Option<u64>,
     frames: BTreeMap<u32, Vec<u64>>,
     inside: Vec<Option<Inside>>,
     flying: Vec<(DiskId, Tag, Command)>,
@@ -106,6 +109,7 @@ impl Bytes {
             recorded: 0,
             journals: journal.is_some() && geometry.has_parity(),
             geometry,
+            moved: None,
             frames: BTreeMap::new(),
             inside: (0..TOGETHER).map(|_| None).collect(),
             flying: Vec::new(),
@@ -160,7 +164,7 @@ impl Bytes {
                 Action::GiveUp(disk) => {
                     self.gone.push(disk);
                     self.unknown.push(disk);
-                    let is_row = |(_, _, it): &&(DiskId, Tag, Command)| it.verb.writes() && it.at.start.0 < EACH;
+                    let is_row = |(_, _, it): &&(DiskId, Tag, Command)| it.verb.writes() && self.has_parity_at(it.at);
                     let torn = self
                         .flying
                         .iter()
@@ -178,6 +182,7 @@ impl Bytes {
                     into.zip(from).for_each(|(sum, term)| *sum ^= times(term, factor.0));
                 }
                 Action::Complete(disk) => self.complete.push(disk),
+                Action::Grown(_, grown) => self.moved = Some(grown.rows),
                 Action::Log(order) => self.log(order),
                 Action::Finish(id, how) => {
                     assert!(
@@ -190,6 +195,10 @@ impl Bytes {
                     let ending = if cancelled { Ending::Failed(ECANCELED) } else { Ending::Finished };
                     // It may have ended before, and not have been told until a disk was given up.
                     let ended = self.journals && how == Ending::Finished;
+                    // Rows do not move while a disk is lacking.
+                    let lacks = !self.failed.is_empty() || self.filling.is_some();
+                    let is_left = request.op == Op::Move && how == Ending::Failed(EIO) && lacks;
+                    let ended = ended || is_left;
                     assert!(ended || how == ending, "{request:?}: {how:?} with {:?} failed", self.failed);
                     assert!(cancelled || memory == expected, "{request:?} with {:?} failed", self.failed);
                 }
@@ -197,6 +206,12 @@ impl Bytes {
             }
         }
         self.out = out;
+    }
+
+    /// Whether an extent of a disk is of a row that has parity.
+    fn has_parity_at(&self, at: Extent) -> bool {
+        let row = self.geometry.place(at.start.0).map(|(row, _)| row).filter(|row| *row < self.geometry.rows());
+        row.is_some_and(|row| self.geometry.layout_of(row).has_parity())
     }
 
     /// A write ends when it is in the log, whose room is had again in order.
@@ -235,8 +250,7 @@ impl Bytes {
 
     /// A row of which a column is missing is written only beside a record that is about it, and through to the medium.
     fn check_write(&self, disk: DiskId, command: &Command) {
-        let Some((row, _)) = self.geometry.place(command.at.start.0).filter(|(row, _)| *row < self.geometry.rows())
-        else {
+        let Some((row, _)) = self.geometry.place(command.at.start.0).filter(|_| self.has_parity_at(command.at)) else {
             return;
         };
         let is_gone = |column: u16| self.gone.contains(&self.geometry.disk_of_slot(row, column));

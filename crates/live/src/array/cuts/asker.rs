@@ -7,6 +7,7 @@ use crate::memory::{Pool, Slice};
 use crate::world::{Hands, RequestSource};
 use block::{Discarded, Ending, Extent, Op, Qos, Request, RequestId, Span, Time};
 use sched::Input;
+use sched::array::{Geometry, Level};
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -44,6 +45,8 @@ pub(super) struct Asker {
     pub(super) is_done: bool,
     /// Disks that the array has when it has grown; 0 where it does not.
     pub(super) disks: u16,
+    /// The level that it has then, where that is another.
+    pub(super) level: Option<Level>,
     /// What it is told for that, until it has.
     pub(super) change: Option<ArrayOrder>,
     /// Whether what was answered is there from then on.
@@ -115,7 +118,7 @@ impl Asker {
     /// Tells the array something, now or later.
     fn obey(&mut self, order: ArrayOrder, now: Time, hands: &mut Hands) {
         let was_done = std::mem::replace(&mut self.is_done, false);
-        let changes = matches!(order, ArrayOrder::Grow(..) | ArrayOrder::Raise(..) | ArrayOrder::Lower);
+        let changes = matches!(order, ArrayOrder::Grow(..) | ArrayOrder::Raise(..) | ArrayOrder::BecomeRaid5);
         let disks = hands.unit.geometry().map_or(0, |geometry| geometry.disks());
         if matches!(order, ArrayOrder::Replace(disk, ..) if disk.0 >= disks) {
             // It has not joined yet, and may never, or was let go.
@@ -127,7 +130,7 @@ impl Asker {
         match hands.unit.order(&order) {
             Err(what) if !changes && !what.contains("is being let go") => panic!("{what}"),
             // A RAID 5 has nothing to let go.
-            Err(_) if order == ArrayOrder::Lower && self.left > 0 => self.orders.push((order, now + Span(300))),
+            Err(_) if order == ArrayOrder::BecomeRaid5 && self.left > 0 => self.orders.push((order, now + Span(300))),
             // Not while a disk is lacking; as it may have grown in an earlier life.
             Err(_) if self.stays && disks < self.disks => self.orders.push((order, now + Span(500))),
             Err(_) => self.is_done = was_done,
@@ -165,7 +168,9 @@ impl RequestSource for Asker {
         if self.stays && self.orders.is_empty() {
             let is_whole = hands.unit.filling().is_empty() && hands.unit.lacking().is_empty();
             let array = hands.unit.array_json().expect("an array");
-            let has_grown = hands.unit.geometry().is_some_and(|it| it.disks() >= self.disks && !it.is_growing());
+            let is_level = |it: &Geometry| self.level.is_none_or(|level| it.level() == level);
+            let ends = |it: Geometry| it.disks() >= self.disks && is_level(&it) && !it.is_growing();
+            let has_grown = hands.unit.geometry().is_some_and(ends);
             self.is_done = is_whole && has_grown && array["scrub"]["state"] != "running";
             if !has_grown && array["grow"].is_null() {
                 self.orders.extend(self.change.clone().map(|change| (change, now + Span(500))));

@@ -21,11 +21,28 @@ impl Scene {
         (0..if may_grow { geometry.growth_step() } else { 0 }).map(absent)
     }
 
+    /// Where its blocks lie when it has grown, or has parity in place of copies.
+    pub(super) fn changed(&self) -> Geometry {
+        let made = self.geometry();
+        let changed = match self.raises {
+            Raises::Trades => made.trade_copies(),
+            _ if self.grows => made.grow(),
+            _ => Ok(made),
+        };
+        changed.expect("it may").widest()
+    }
+
+    /// The level that it is to have in the end, where it is one that it did not have.
+    pub(super) fn level_wanted(&self) -> Option<Level> {
+        Some(Level::Parity).filter(|_| self.raises == Raises::Trades && self.has_to_grow())
+    }
+
     /// What was not cut ended well.
     pub(super) fn check_end(&self, outside: &Outside, is_replaced: bool) {
         let geometry = self.find(outside);
         if self.has_to_grow() {
             assert_eq!((geometry.disks(), geometry.is_growing()), (self.disks_grown(), false), "it has not grown");
+            assert!(self.level_wanted().is_none_or(|level| geometry.level() == level), "its level is what it was");
         }
         let status = inspect(&mut outside.units(&[]), &geometry);
         assert!(status.names().is_some_and(|(_, log)| log.is_none()), "it ended well");
@@ -35,7 +52,7 @@ impl Scene {
 
     /// Disks that it has when it has grown.
     pub(super) fn disks_grown(&self) -> u16 {
-        self.disks + self.geometry().growth_step()
+        self.disks + if self.raises == Raises::Trades { 0 } else { self.geometry().growth_step() }
     }
 
     /// As many, where it has to; else none.
@@ -45,7 +62,7 @@ impl Scene {
 
     /// Whether it has grown in the end: where a disk is lacking for good it does not.
     pub(super) fn has_to_grow(&self) -> bool {
-        (self.grows || self.raises == Raises::Once) && self.fate != Fate::Fails
+        (self.grows || matches!(self.raises, Raises::Once | Raises::Trades)) && self.fate != Fate::Fails
     }
 }
 

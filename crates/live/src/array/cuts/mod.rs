@@ -15,6 +15,7 @@ mod logs;
 mod making;
 mod raising;
 mod rows;
+mod trading;
 
 use super::assembly::read_label;
 use super::label::Superblock;
@@ -95,7 +96,7 @@ struct Scene {
     /// Whether it grows by a disk, and whether that is the one that something becomes of.
     grows: bool,
     befalls_joined: bool,
-    /// Whether it comes to have a second parity, on a disk that joins.
+    /// Whether it comes to have a second parity, on a disk that joins, or parity in place of copies.
     raises: Raises,
 }
 
@@ -250,6 +251,7 @@ impl Scene {
             stays: false,
             is_done: true,
             disks: self.disks_wanted(),
+            level: self.level_wanted(),
             change: self.list_changes().first().cloned(),
             logs: self.log == LogFate::Kept,
         }
@@ -284,8 +286,7 @@ impl Scene {
         let (made, outside) = (self.geometry(), Outside::new(self));
         let power = &outside.power;
         create(&mut outside.boxed(), made).expect("an array");
-        let most = if self.grows { made.grow().expect("it may").widest().blocks() } else { made.blocks() };
-        let mut blocks: Vec<History> = vec![vec![(0, true)]; most as usize];
+        let mut blocks: Vec<History> = vec![vec![(0, true)]; self.changed().blocks() as usize];
         let (mut stamp, mut cut) = (0, false);
         let victim = outside.below(self.disks.into()) as usize;
         let victims = self.list_victims(victim);

@@ -4,13 +4,15 @@
 use super::*;
 use crate::array::cuts::growing::cut_many;
 
-/// Whether an array comes to have a second parity on a disk of its own.
+/// Whether an array comes to have a second parity on a disk of its own, or parity in place of copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Raises {
     No,
     Once,
     /// And is to do without it again.
     AndLowers,
+    /// Of mirrored stripes: comes to have parity in place of copies.
+    Trades,
 }
 
 impl Raises {
@@ -20,7 +22,8 @@ impl Raises {
         match self {
             Raises::No => Vec::new(),
             Raises::Once => vec![raise()],
-            Raises::AndLowers => vec![raise(), ArrayOrder::Lower],
+            Raises::AndLowers => vec![raise(), ArrayOrder::BecomeRaid5],
+            Raises::Trades => vec![ArrayOrder::BecomeRaid5],
         }
     }
 }

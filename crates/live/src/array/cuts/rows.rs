@@ -81,7 +81,8 @@ impl Rows<'_> {
             columns.push(copies.first().copied());
         }
         let slot = |parity| geometry.disk_of_slot(row, geometry.columns_of(row) + parity);
-        let parities: Vec<_> = (0..geometry.parities()).map(|parity| self.of(slot(parity), row, within)).collect();
+        let parities: Vec<_> =
+            (0..geometry.layout_of(row).parities()).map(|parity| self.of(slot(parity), row, within)).collect();
         self.recover(&mut columns, &parities);
         let border = geometry.next_rows(0).start.0;
         for (column, held) in (0..).zip(&columns) {

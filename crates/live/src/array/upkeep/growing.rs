@@ -2,7 +2,7 @@
 
 use super::{Clients, MOVE, TRIED_AGAIN, Upkeep, UpkeepErrand, tell};
 use block::{BLOCK_BYTES, Ending, Op, Time};
-use sched::array::Geometry;
+use sched::array::{Geometry, Level};
 use serde_json::{Value, json};
 
 /// What is known of an array that grows.
@@ -14,6 +14,16 @@ pub(super) struct Growing {
     /// From when on what failed is tried again, and how often it did in a row.
     retry_at: Time,
     failed: u32,
+}
+
+impl Growing {
+    /// Why it is not scrubbed meanwhile.
+    pub(super) fn refuse_scrub(&self) -> &'static str {
+        match self.geometry.traded_level() {
+            None => "the array is growing; scrub it when it has grown",
+            Some(_) => "the array is changing its level; scrub it when it has",
+        }
+    }
 }
 
 impl Upkeep {
@@ -77,7 +87,8 @@ impl Upkeep {
         };
         json!({
             "state": state, "done": moved as f64 / rows.max(1) as f64, "mb_s": pace / 1e6, "seconds_left": left,
-            "disks": self.geometry.disks(),
+            "disks": self.geometry.disks(), "level": self.geometry.level().number(),
+            "former_level": growing.geometry.traded_level().map(Level::number),
         })
     }
 
@@ -89,6 +100,10 @@ impl Upkeep {
         }
         let state = growing["state"].as_str().filter(|state| *state != "running");
         let state = state.map(|state| format!("; {state}")).unwrap_or_default();
-        format!("growing to {} disks: {}{state}\n", growing["disks"], tell(&growing))
+        let what = match growing["former_level"].as_str() {
+            Some(former) => format!("becoming a RAID {} of a RAID {former}", self.geometry.level().number()),
+            None => format!("growing to {} disks", growing["disks"]),
+        };
+        format!("{what}: {}{state}\n", tell(&growing))
     }
 }

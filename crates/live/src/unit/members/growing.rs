@@ -114,13 +114,16 @@ impl Members {
 
     /// The array has grown so far, and its disks are to know: whatever they are told from now on says so.
     pub(super) fn tell_grown(&mut self, now: Time, grown: Grown, kernel: &mut dyn Kernel) -> io::Result<()> {
-        let geometry = self.geometry.moved_to(grown.rows);
+        let (geometry, traded) = (self.geometry.moved_to(grown.rows), self.geometry.traded_level());
         let ends = self.geometry.is_growing() && !geometry.is_growing();
         self.geometry = geometry;
         self.upkeep.set_growth(&geometry);
         self.notes.iter_mut().for_each(|notes| notes.set_grown(grown));
         if ends {
-            eprintln!("the array has grown to {} disks", geometry.disks());
+            match traded {
+                Some(_) => eprintln!("the array is a RAID {}", geometry.level().number()),
+                None => eprintln!("the array has grown to {} disks", geometry.disks()),
+            }
         }
         self.telling = true;
         if self.noting.is_none() { self.note(now, kernel) } else { Ok(()) }

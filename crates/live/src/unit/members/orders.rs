@@ -31,7 +31,8 @@ impl Members {
             }
             ArrayOrder::Grow(paths, former) => self.grow(paths, *former),
             ArrayOrder::Raise(path, former) => self.raise(path, *former),
-            ArrayOrder::Lower => self.lower(),
+            ArrayOrder::BecomeRaid5 if self.geometry.copies() > 1 => self.trade(),
+            ArrayOrder::BecomeRaid5 => self.lower(),
             ArrayOrder::Scrub(ScrubOrder::Start) => match self.lacking().first() {
                 Some(disk) => Err(format!("disk {} is lacking; replace it first", disk.0)),
                 None => self.upkeep.begin_scrub(&self.blank_rows()),

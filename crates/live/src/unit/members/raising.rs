@@ -13,7 +13,7 @@ use block::{Caps, DiskId};
 use sched::Health;
 use std::path::Path;
 
-/// What is to become of the second parity.
+/// What is to become of the level.
 #[derive(Default)]
 pub(super) enum LevelChange {
     #[default]
@@ -25,6 +25,8 @@ pub(super) enum LevelChange {
     GivesUp,
     /// The array does without it, of which the core is to hear.
     Lowered,
+    /// Rows are to have parity in place of copies, as soon as nothing is repaired.
+    Trades,
 }
 
 impl Members {
@@ -38,10 +40,11 @@ impl Members {
         if self.notes.is_none() {
             return Err("the disks of the array hold nothing when the service ends: make another in its place".into());
         }
-        if !self.joining.is_empty() || self.geometry.is_growing() {
+        let trades = self.geometry.traded_level().is_some();
+        if !trades && (!self.joining.is_empty() || self.geometry.is_growing()) {
             return Err("the array is growing already; wait until it has grown".into());
         }
-        if !matches!(self.level, LevelChange::None) {
+        if trades || !matches!(self.level, LevelChange::None) {
             return Err("the array is changing its level already; wait until it has".into());
         }
         if self.log.is_some() {
@@ -122,6 +125,7 @@ impl Members {
         match self.level {
             LevelChange::None | LevelChange::GivesUp => false,
             LevelChange::Raises(_) => self.upkeep.is_idle(),
+            LevelChange::Trades => self.may_trade(),
             LevelChange::Lowers | LevelChange::Lowered => true,
         }
     }
@@ -219,7 +223,7 @@ impl Members {
                 self.level = LevelChange::None;
                 Some((DiskId(self.geometry.disks()), Health::LeavesWithParity))
             }
-            LevelChange::None | LevelChange::Raises(_) | LevelChange::GivesUp => None,
+            LevelChange::None | LevelChange::Raises(_) | LevelChange::Trades | LevelChange::GivesUp => None,
         }
     }
 }

@@ -325,7 +325,7 @@ fn a_disk_for_the_second_parity_joins_empty_and_is_let_go_with_its_superblock() 
     let events = it.events();
     assert_eq!(it.members.join(), Some((DiskId(3), Health::JoinsForParity)));
     assert_eq!((it.events(), it.members.filling_disks()), (events + 1, vec![(DiskId(3), 0)]));
-    it.members.order(&ArrayOrder::Lower).expect("it may");
+    it.members.order(&ArrayOrder::BecomeRaid5).expect("it may");
     assert!(it.members.order(&ArrayOrder::Replace(DiskId(3), "a".into(), Former::Kept)).is_err());
     assert_eq!(it.members.next_health(), Some((DiskId(3), Health::Failed)));
     assert!(it.members.give_up(&[DiskId(3)]));
@@ -357,16 +357,44 @@ fn what_stands_against_another_level_is_said() {
     it.members.join();
     assert!(refused(&mut it.members, &raise).contains("level 6 already"));
     it.members.order(&ArrayOrder::Scrub(ScrubOrder::Start)).expect("it waits for the rebuild");
-    assert!(refused(&mut it.members, &ArrayOrder::Lower).contains("being scrubbed"));
+    assert!(refused(&mut it.members, &ArrayOrder::BecomeRaid5).contains("being scrubbed"));
     it.members.order(&ArrayOrder::Scrub(ScrubOrder::Stop)).expect("it was wanted");
     it.members.give_up(&[DiskId(1)]);
-    assert!(refused(&mut it.members, &ArrayOrder::Lower).contains("lacking or being rebuilt"));
+    assert!(refused(&mut it.members, &ArrayOrder::BecomeRaid5).contains("lacking or being rebuilt"));
     let mut it = Served::new(Level::Parity, 3, &[]);
     assert!(refused(&mut it.members, &raise).contains("start the service anew"), "there is no place");
     it.members.give_up(&[DiskId(1)]);
     assert!(refused(&mut it.members, &raise).contains("lacking or being rebuilt"));
     let mut it = Served::new(Level::DoubleParity, 4, &[]);
-    assert!(refused(&mut it.members, &ArrayOrder::Lower).contains("on all of its disks"));
+    assert!(refused(&mut it.members, &ArrayOrder::BecomeRaid5).contains("on all of its disks"));
+}
+
+#[test]
+fn a_raid_0_1_becomes_a_raid_5_once_its_disks_were_told_and_only_where_it_may() {
+    let refused = |it: &mut Served, order: &ArrayOrder| it.members.order(order).expect_err("it is refused");
+    let level = Level::Mirrored { copies: 2 };
+    let mut it = Served::new(level, 4, &[]);
+    let events = it.events();
+    it.members.order(&ArrayOrder::BecomeRaid5).expect("it may");
+    assert!(refused(&mut it, &ArrayOrder::BecomeRaid5).contains("changing its level already"));
+    assert_eq!(it.members.join(), Some((DiskId(0), Health::TradesCopies)));
+    assert_eq!((it.events(), it.members.geometry.traded_level()), (events + 1, Some(level)));
+    assert!(refused(&mut it, &ArrayOrder::BecomeRaid5).contains("changing its level already"));
+    assert!(refused(&mut it, &ArrayOrder::Scrub(ScrubOrder::Start)).contains("is changing its level"));
+    assert_eq!((it.members.join(), it.find_states()), (None, vec!["sound"; 4]));
+    let mut pair = Served::new(level, 2, &[]);
+    assert!(refused(&mut pair, &ArrayOrder::BecomeRaid5).contains("a RAID 5 has 3 disks at least"));
+    let mut scrubbed = Served::new(level, 4, &[]);
+    scrubbed.members.order(&ArrayOrder::Scrub(ScrubOrder::Start)).expect("it may");
+    assert!(refused(&mut scrubbed, &ArrayOrder::BecomeRaid5).contains("being scrubbed"));
+    let mut lacking = Served::new(level, 4, &[]);
+    lacking.members.give_up(&[DiskId(1)]);
+    assert!(refused(&mut lacking, &ArrayOrder::BecomeRaid5).contains("lacking or being rebuilt"));
+    // One goes between the order and its beginning.
+    let mut late = Served::new(level, 4, &[]);
+    late.members.order(&ArrayOrder::BecomeRaid5).expect("it may");
+    late.members.give_up(&[DiskId(1)]);
+    assert_eq!((late.members.join(), late.members.geometry.level()), (None, level));
 }
 
 /// It was not told of the service, and is not taken for one of a copy of the array.

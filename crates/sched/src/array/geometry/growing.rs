@@ -1,13 +1,13 @@
-//! The layouts of an array that grows by a disk, joined at a row.
+//! The layouts of an array whose rows move, joined at a row: one that grows by a disk, or comes to have parity in place of copies.
 
-use super::Geometry;
+use super::{Geometry, Level, RowLayout};
 use block::{DiskId, Extent};
 
 impl Geometry {
     /// How many disks it grows by at once: one, or as many as there are copies.
     #[must_use]
     pub fn growth_step(&self) -> u16 {
-        self.copies()
+        self.layout.copies()
     }
 
     /// The same, which begins to grow by a disk, or with copies by one for each.
@@ -15,62 +15,65 @@ impl Geometry {
     /// # Errors
     /// Why it cannot, and the mend.
     pub fn grow(self) -> Result<Geometry, (String, String)> {
-        if self.is_growing() {
-            return Err(("the array is growing already".into(), "wait until it has grown".into()));
-        }
+        self.refuse_moving()?;
         let each = self.rows * u64::from(self.unit);
-        let disks = self.disks + self.growth_step();
-        let wider = Geometry::new(self.level, disks, self.unit, each)?;
+        let disks = self.disks() + self.growth_step();
+        let wider = Geometry::new(self.level(), disks, self.unit, each)?;
         if self.rows < u64::from(self.columns()) + u64::from(wider.columns()) {
             let what = format!("{} stripe units of a disk are too few to grow", self.rows);
             return Err((what, "make an array of larger disks or smaller stripe units, and copy".into()));
         }
-        Ok(Geometry { disks, ..self })
+        Ok(Geometry { layout: wider.layout, ..self })
     }
 
-    /// Whether it has begun to grow, and has not ended.
+    /// While rows move they do not begin to move elsewhere: why, and the mend.
+    pub(super) fn refuse_moving(self) -> Result<(), (String, String)> {
+        match (self.is_growing(), self.traded_level()) {
+            (false, _) => Ok(()),
+            (true, None) => Err(("the array is growing already".into(), "wait until it has grown".into())),
+            (true, Some(_)) => Err(("the array is changing its level already".into(), "wait until it has".into())),
+        }
+    }
+
+    /// Whether rows move: it has begun to grow, or to have parity in place of copies, and has not ended.
     #[must_use]
     pub fn is_growing(&self) -> bool {
-        self.former != self.disks
+        self.former != self.layout
     }
 
-    /// Where it grows, the disks that there were, and the rows that have moved.
+    /// Where rows move, how they lay, and how many have moved.
     #[must_use]
-    pub fn growth(&self) -> Option<(u16, u64)> {
+    pub fn growth(&self) -> Option<(RowLayout, u64)> {
         self.is_growing().then_some((self.former, self.moved))
     }
 
-    /// So many of its rows lie on all disks.
+    /// So many of its rows have moved.
     #[must_use]
     pub fn moved_to(self, rows: u64) -> Geometry {
         if rows < self.rows { Geometry { moved: rows, ..self } } else { self.widest() }
     }
 
-    /// The same, of which again only so many rows lie on all disks.
-    #[must_use]
-    pub fn moved_back(self, rows: u64) -> Geometry {
-        Geometry { former: self.disks - self.growth_step(), moved: rows, ..self }
+    /// The same of an array whose rows were found to be moving, from this level and so many disks.
+    ///
+    /// # Errors
+    /// Why there is none such, and the mend.
+    pub fn moved_from(self, level: Level, disks: u16, rows: u64) -> Result<Geometry, (String, String)> {
+        Ok(Geometry { former: RowLayout::new(level, disks)?, ..self }.moved_to(rows))
     }
 
-    /// The same of an array that was found to be growing, from so many disks.
-    #[must_use]
-    pub fn grown_from(self, former: u16, rows: u64) -> Geometry {
-        Geometry { former, ..self }.moved_to(rows)
-    }
-
-    /// As it is when it has grown. What repairs goes by rows, and by blocks as they lie then.
+    /// As it is when all rows have moved. What repairs goes by rows, and by blocks as they lie then.
     #[must_use]
     pub fn widest(self) -> Geometry {
-        Geometry { former: self.disks, moved: 0, ..self }
+        Geometry { former: self.layout, moved: 0, ..self }
     }
 
-    /// How many rows lie on all disks.
+    /// How many rows have moved.
     #[must_use]
     pub fn moved_rows(&self) -> u64 {
         self.growth().map_or(self.rows, |(_, rows)| rows)
     }
 
-    /// The first block that does not lie on all disks.
+    /// The first block that has not moved.
     pub(in crate::array) fn border(&self) -> u64 {
         self.moved * self.row_blocks()
     }
@@ -93,7 +96,7 @@ impl Geometry {
         from.min(self.rows) - self.moved
     }
 
-    /// So many of the next rows, as blocks of the array when it has grown.
+    /// So many of the next rows, as blocks of the array when all have moved.
     #[must_use]
     pub fn next_rows(&self, rows: u64) -> Extent {
         let each = self.columns() as u32 * self.unit;
@@ -116,6 +119,6 @@ impl Geometry {
 
     /// The disks by which it grows.
     pub fn list_joined(&self) -> impl Iterator<Item = DiskId> + use<> {
-        (self.disks - self.growth_step()..self.disks).map(DiskId)
+        (self.former.disks()..self.disks()).map(DiskId)
     }
 }

@@ -9,14 +9,14 @@ impl Geometry {
     /// # Errors
     /// Why it cannot, and the mend.
     pub fn raise(self) -> Result<Geometry, (String, String)> {
-        match self.level {
-            Level::Parity => self.change_level(Level::SecondOnLast, self.disks + 1),
+        match self.level() {
+            Level::Parity => self.change_level(Level::SecondOnLast, self.disks() + 1),
             Level::DoubleParity | Level::SecondOnLast => {
                 Err(("the array is of level 6 already".into(), "leave it so".into()))
             }
             Level::Striped | Level::Mirrored { .. } => {
                 let what =
-                    format!("the array is of level {}, and a RAID 5 alone becomes a RAID 6", self.level.number());
+                    format!("the array is of level {}, and a RAID 5 alone becomes a RAID 6", self.level().number());
                 Err((what, "make an array of level 6, and copy".into()))
             }
         }
@@ -27,8 +27,8 @@ impl Geometry {
     /// # Errors
     /// Why it cannot, and the mend.
     pub fn lower(self) -> Result<Geometry, (String, String)> {
-        match self.level {
-            Level::SecondOnLast => self.change_level(Level::Parity, self.disks - 1),
+        match self.level() {
+            Level::SecondOnLast => self.change_level(Level::Parity, self.disks() - 1),
             Level::DoubleParity => {
                 let what = "the second parity of this RAID 6 lies on all of its disks, and none can be let go";
                 Err((what.into(), "make an array of level 5, and copy".into()))
@@ -36,16 +36,14 @@ impl Geometry {
             Level::Parity => Err(("the array is of level 5 already".into(), "leave it so".into())),
             Level::Striped | Level::Mirrored { .. } => {
                 let what =
-                    format!("the array is of level {}, and a RAID 6 alone becomes a RAID 5", self.level.number());
+                    format!("the array is of level {}, and a RAID 6 alone becomes a RAID 5", self.level().number());
                 Err((what, "make an array of level 5, and copy".into()))
             }
         }
     }
 
     fn change_level(self, level: Level, disks: u16) -> Result<Geometry, (String, String)> {
-        if self.is_growing() {
-            return Err(("the array is growing".into(), "wait until it has grown".into()));
-        }
+        self.refuse_moving()?;
         let changed = Geometry::new(level, disks, self.unit, self.rows * u64::from(self.unit))?;
         Ok(Geometry { first: self.first, ..changed })
     }
@@ -88,6 +86,6 @@ mod tests {
         assert!(refused(made(Level::Parity, 4).lower()).contains("level 5 already"));
         assert!(refused(made(Level::Striped, 4).lower()).contains("level 0"));
         let growing = made(Level::Parity, 4).grow().expect("it grows");
-        assert_eq!(refused(growing.raise()), "the array is growing");
+        assert_eq!(refused(growing.raise()), "the array is growing already");
     }
 }

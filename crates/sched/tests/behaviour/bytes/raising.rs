@@ -46,14 +46,14 @@ impl Bytes {
     }
 
     /// Asks for the next part to be filled: whether all of the disk was.
-    fn fill_on(&mut self, next: &mut u64) -> bool {
+    pub(super) fn fill_on(&mut self, next: &mut u64) -> bool {
         let Some(disk) = self.filling else { return false };
         if self.complete.contains(&disk) {
             (self.filling, *next) = (None, 0);
             self.handle(Input::Disk(disk, Health::Known));
             return true;
         }
-        let all = self.geometry.blocks();
+        let all = self.geometry.widest().blocks();
         let blocks = (1 + self.dice.below(900)).min(all - *next) as u32;
         if self.ask_repair(Extent::new(*next, blocks)) {
             *next = (*next + u64::from(blocks)) % all;
@@ -133,7 +133,7 @@ impl Bytes {
 }
 
 /// What the disks hold of each row is what the code of its level says, where they hold what they should.
-fn check_parities(it: &Bytes) {
+pub(super) fn check_parities(it: &Bytes) {
     let geometry = it.geometry;
     for row in 0..geometry.rows() {
         for within in 0..geometry.unit() {
