@@ -109,6 +109,13 @@ struct Passed {
     mark: u64,
 }
 
+/// What a block held before some writes, of which a flush that is under way covers all or none.
+struct Kept {
+    bytes: Box<[u8]>,
+    /// The number of the last of them.
+    last: u64,
+}
+
 /// A device that can have faults.
 pub struct Faulty {
     inner: Box<dyn LiveDevice>,
@@ -122,8 +129,8 @@ pub struct Faulty {
     stalled: Vec<(u64, Tag, Command, Option<Slice>)>,
     /// Commands of which nothing is heard until the power is back.
     dead: Vec<(u64, Tag)>,
-    /// What was written since the last flush: what the block held then, and the number of the last write.
-    kept: BTreeMap<u64, (Box<[u8]>, u64)>,
+    /// What blocks held before writes that are not flushed, by block and the number of the first of these writes.
+    kept: BTreeMap<(u64, u64), Kept>,
     writes: u64,
 }
 
@@ -194,9 +201,9 @@ impl Faulty {
 
     /// Whether there is nothing a flush would have to do, since the device lies of all of it.
     fn skips_flush(&self) -> bool {
-        Faulty::lies(&self.parts)
-            .map(FaultReach::bounds)
-            .any(|(from, end)| self.kept.range(..from).next().is_none() && self.kept.range(end..).next().is_none())
+        Faulty::lies(&self.parts).map(FaultReach::bounds).any(|(from, end)| {
+            self.kept.range(..(from, 0)).next().is_none() && self.kept.range((end, 0)..).next().is_none()
+        })
     }
 
     /// Keeps what the blocks of a write held at the last flush; whether there is room for it.
@@ -210,28 +217,37 @@ impl Faulty {
         if !self.inner.peek(at, &memory) {
             return false;
         }
+        let writes = self.writes;
+        let flushes = self.passed.iter().flatten().filter(|passed| passed.command.verb == Verb::Flush);
+        let mark = flushes.map(|flush| flush.mark).max().unwrap_or(0);
         for number in 0..u64::from(at.blocks) {
-            let writes = self.writes;
-            let held = self.kept.entry(at.start.0 + number).or_insert_with(|| {
-                let mut bytes = vec![0; BLOCK_BYTES as usize];
-                memory.buffer.get((number * BLOCK_BYTES) as usize, &mut bytes);
-                (bytes.into(), writes)
-            });
-            held.1 = writes;
+            let block = at.start.0 + number;
+            match self.kept.range_mut((block, 0)..(block + 1, 0)).next_back() {
+                Some((_, kept)) if kept.last > mark => kept.last = writes,
+                _ => {
+                    let mut bytes = vec![0; BLOCK_BYTES as usize];
+                    memory.buffer.get((number * BLOCK_BYTES) as usize, &mut bytes);
+                    self.kept.insert((block, writes), Kept { bytes: bytes.into(), last: writes });
+                }
+            }
         }
         true
     }
 
+    /// What these blocks hold is on the medium.
+    fn forget(&mut self, from: u64, end: u64) {
+        let keys: Vec<(u64, u64)> = self.kept.range((from, 0)..(end, 0)).map(|(key, _)| *key).collect();
+        keys.iter().for_each(|key| drop(self.kept.remove(key)));
+    }
+
     /// Of blocks that were not flushed, each holds what it held at the last flush again, or not.
     fn lose(&mut self, from: u64, end: u64, draw: &mut Draw) {
-        let blocks: Vec<u64> = self.kept.range(from..end).map(|(block, _)| *block).collect();
-        for block in blocks {
-            if draw.below(2) == 0
-                && let Some((held, _)) = self.kept.get(&block)
-            {
+        let mut last = None;
+        for ((block, _), held) in self.kept.range((from, 0)..(end, 0)) {
+            if last.replace(*block) != Some(*block) && draw.below(2) == 0 {
                 let memory = Faulty::memory(1);
-                memory.buffer.put(0, held);
-                self.inner.poke(Extent::new(block, 1), &memory);
+                memory.buffer.put(0, &held.bytes);
+                self.inner.poke(Extent::new(*block, 1), &memory);
             }
         }
     }
@@ -256,10 +272,10 @@ impl Faulty {
             Verb::Flush if done.outcome == Outcome::Ok => {
                 let Faulty { parts, kept, .. } = self;
                 let lies = |block| Faulty::lies(parts).any(|reach| reach.holds(block));
-                kept.retain(|block, (_, write)| *write > mark || lies(*block));
+                kept.retain(|(block, _), kept| kept.last > mark || lies(*block));
             }
             Verb::Write { fua: true } if done.outcome == Outcome::Ok => {
-                (command.at.start.0..command.at.end().0).for_each(|block| drop(self.kept.remove(&block)));
+                self.forget(command.at.start.0, command.at.end().0);
             }
             _ => {}
         }
@@ -371,7 +387,7 @@ impl LiveDevice for Faulty {
             return Err(io::Error::from_raw_os_error(EIO));
         }
         self.inner.store(at, from)?;
-        (at.start.0..at.end().0).for_each(|block| drop(self.kept.remove(&block)));
+        self.forget(at.start.0, at.end().0);
         Ok(())
     }
 
@@ -384,7 +400,7 @@ impl LiveDevice for Faulty {
         let flying: Vec<Extent> = self.passed.iter().flatten().map(|passed| passed.command.at).collect();
         let Faulty { parts, kept, .. } = self;
         let lies = |block| Faulty::lies(parts).any(|reach| reach.holds(block));
-        kept.retain(|block, _| lies(*block) || flying.iter().any(|at| (at.start.0..at.end().0).contains(block)));
+        kept.retain(|(block, _), _| lies(*block) || flying.iter().any(|at| (at.start.0..at.end().0).contains(block)));
         Ok(())
     }
 
@@ -397,7 +413,7 @@ impl LiveDevice for Faulty {
             return Err(io::Error::from_raw_os_error(EIO));
         }
         self.inner.empty(at)?;
-        self.kept.retain(|block, _| !(at.start.0..at.end().0).contains(block));
+        self.forget(at.start.0, at.end().0);
         Ok(())
     }
 
@@ -447,7 +463,12 @@ impl Faulty {
     /// has failed.
     fn end(&mut self, now: Time, number: u64, kernel: &mut dyn Kernel) -> Result<(), String> {
         let Some(place) = self.parts.iter().position(|part| part.number == number) else { return Ok(()) };
-        let was = self.parts.remove(place).fault;
+        let FaultyPart { fault: was, reach, .. } = self.parts.remove(place);
+        if was == Fault::Cut {
+            // What is there now is what the medium had.
+            let (from, end) = reach.bounds();
+            self.forget(from, end);
+        }
         for (_, tag) in self.dead.extract_if(.., |(of, _)| *of == number) {
             self.done.push_back(Done::now(now, tag, Outcome::Failed(EIO)));
         }

@@ -137,6 +137,34 @@ fn of_what_was_not_flushed_some_is_lost_with_the_power() {
 }
 
 #[test]
+fn what_was_flushed_is_kept_though_it_is_written_again_before_the_flush_is_done() {
+    let mut bench = Bench::new();
+    let at = Extent::new(64, 32);
+    bench.writes(at, 1, false);
+    bench.issue(2, Verb::Flush, Extent::default(), 0);
+    bench.issue(3, Verb::Write { fua: false }, at, 2);
+    assert_eq!([bench.next(10), bench.next(10)].map(|it| it.map(|it| it.1)), [Some(Outcome::Ok); 2]);
+    bench.fault(Some(Fault::Cut));
+    bench.fault(None);
+    let held = bench.holds(at);
+    let lost = held.iter().filter(|byte| **byte == 1).count();
+    assert!((5..28).contains(&lost) && held.iter().all(|byte| [1, 2].contains(byte)), "{held:?}");
+}
+
+#[test]
+fn what_was_there_when_the_power_came_back_is_not_lost_with_the_next_cut() {
+    let mut bench = Bench::new();
+    let at = Extent::new(64, 64);
+    bench.writes(at, 1, false);
+    let held = [1, 2, 3, 4].map(|seed| {
+        bench.change(PART, FaultChange::Begin(1, Fault::Cut, seed));
+        bench.fault(None);
+        bench.holds(at)
+    });
+    assert!(held.iter().all(|after| *after == held[0]), "{held:?}");
+}
+
+#[test]
 fn what_is_said_to_be_flushed_and_is_not_is_lost_with_the_power() {
     let mut bench = Bench::new();
     let (before, lied, through, after) =
