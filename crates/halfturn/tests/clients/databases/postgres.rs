@@ -1,17 +1,20 @@
 //! PostgreSQL, with clients that commit one row at a time and note the numbers of those they are told of.
 
-use super::stack::{Stack, told};
+use super::stack::{Stack, quote};
 use super::{Database, Writer};
-use crate::server::patient;
 use crate::tool::{output, run};
 use std::collections::BTreeSet;
 use std::os::unix::fs::chown;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
 
 const WRITERS: usize = 3;
 /// Commits a writer asks for in one life, which is more than it comes to.
 const COMMITS: usize = 20_000;
+
+/// How long it may take to recover.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 const TABLES: &str = "
     create extension amcheck;
@@ -72,17 +75,22 @@ impl<'a> Postgres<'a> {
         let usual =
             ["-X", "-q", "-A", "-t", "-U", "postgres", "-d", "postgres", "-v", "ON_ERROR_STOP=1", "-h", &clients];
         let done = output(stack.path(), &self.program("psql"), &[&usual, arguments].concat());
-        if done.status.success() { Ok(String::from_utf8_lossy(&done.stdout).into_owned()) } else { Err(told(&done)) }
+        if done.status.success() { Ok(String::from_utf8_lossy(&done.stdout).into_owned()) } else { Err(quote(&done)) }
     }
 
     /// Waits until it has recovered.
     fn answer(&mut self, stack: &Stack) -> Result<(), String> {
-        let mut ended = false;
-        patient("PostgreSQL does not come up", || {
-            ended = self.server.as_mut().is_none_or(|server| server.try_wait().is_ok_and(|ended| ended.is_some()));
-            ended || self.psql(stack, &["-c", "select 1"]).is_ok()
-        });
-        if ended { Err("PostgreSQL does not start".into()) } else { Ok(()) }
+        let since = Instant::now();
+        loop {
+            if self.server.as_mut().is_none_or(|server| server.try_wait().is_ok_and(|ended| ended.is_some())) {
+                return Err("PostgreSQL does not start".into());
+            }
+            match self.psql(stack, &["-c", "select 1"]) {
+                Ok(_) => return Ok(()),
+                Err(why) if since.elapsed() > PATIENCE => return Err(format!("PostgreSQL does not answer: {why}")),
+                Err(_) => std::thread::sleep(Duration::from_millis(20)),
+            }
+        }
     }
 
     fn check(&self, stack: &Stack) -> Result<(), String> {
@@ -99,7 +107,7 @@ impl<'a> Postgres<'a> {
         let clients = stack.path().join("clients").display().to_string();
         let check = ["-U", "postgres", "-d", "postgres", "-h", &clients, "--heapallindexed"];
         let checked = output(stack.path(), &self.program("pg_amcheck"), &check);
-        if checked.status.success() { Ok(()) } else { Err(format!("broken: {}", told(&checked))) }
+        if checked.status.success() { Ok(()) } else { Err(format!("broken: {}", quote(&checked))) }
     }
 
     fn write(&mut self, stack: &Stack) {
@@ -152,8 +160,8 @@ impl Database for Postgres<'_> {
         self.kept.extend(lines.map(|line| line.parse::<u64>().expect("the number of a row")));
     }
 
-    fn acknowledged(&self) -> u64 {
-        self.kept.len() as u64
+    fn describe(&self) -> String {
+        format!("{} acknowledged", self.kept.len())
     }
 
     fn kill(&mut self) {

@@ -49,12 +49,14 @@ pub struct Sqlite {
     /// The last commit that was acknowledged, of those that are there as far as is known, and how many were in all.
     last: u64,
     count: u64,
+    /// How often some of the last were lost that may be.
+    losses: u32,
 }
 
 impl Sqlite {
     pub fn new(journal: &'static str, synchronous: &'static str, promise: Promise) -> Sqlite {
         let may_lose = if let Promise::KeptUpTo(most) = promise { most } else { 0 };
-        Sqlite { journal, synchronous, may_lose, writer: None, last: 0, count: 0 }
+        Sqlite { journal, synchronous, may_lose, writer: None, last: 0, count: 0, losses: 0 }
     }
 }
 
@@ -79,6 +81,7 @@ impl Database for Sqlite {
         if found + self.may_lose < self.last {
             return Err(format!("{} commits lost", self.last - found));
         }
+        self.losses += u32::from(found < self.last);
         self.last = found;
         Ok(())
     }
@@ -91,8 +94,11 @@ impl Database for Sqlite {
         }
     }
 
-    fn acknowledged(&self) -> u64 {
-        self.count
+    fn describe(&self) -> String {
+        match self.may_lose {
+            0 => format!("{} acknowledged", self.count),
+            most => format!("{} acknowledged, up to {most} of the last lost {} times", self.count, self.losses),
+        }
     }
 
     fn kill(&mut self) {

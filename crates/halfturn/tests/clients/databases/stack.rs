@@ -110,7 +110,7 @@ impl Stack {
 
     fn mount(&self) -> Result<(), String> {
         let done = output(self.path(), "mount", &["-t", &file_system(), self.disk(), "mount"]);
-        if done.status.success() { Ok(()) } else { Err(format!("it cannot be mounted: {}", told(&done))) }
+        if done.status.success() { Ok(()) } else { Err(format!("it cannot be mounted: {}", quote(&done))) }
     }
 
     /// Tells the service something of its volume.
@@ -168,7 +168,7 @@ impl Stack {
         self.repairs += 1;
         let done = output(self.path(), "e2fsck", &["-y", self.disk()]);
         if done.status.code().is_none_or(|code| code > 1) {
-            return Err(format!("{why}; {}", told(&done)));
+            return Err(format!("{why}; {}", quote(&done)));
         }
         self.mount()
     }
@@ -199,7 +199,7 @@ impl Drop for Stack {
 }
 
 /// What a program said, in one line.
-pub fn told(of: &Output) -> String {
+pub fn quote(of: &Output) -> String {
     let text = [&of.stdout, &of.stderr].map(|text| String::from_utf8_lossy(text).into_owned()).concat();
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
