@@ -5,17 +5,17 @@
 //! the power, and kills the service, so often in each case that should lose nothing; `HALFTURN_FILE_SYSTEM=xfs` has that in place of
 //! ext4; `HALFTURN_SEED=N` has other moments.
 
+mod mounted_drive;
 mod postgres;
 mod sqlite;
-mod stack;
 
 use crate::dice::Dice;
 use crate::tool::{have, skip};
 use Blackout::{Cut, CutOfLiar, Kill};
 use Promise::{Broken, Kept, KeptUpTo};
+use mounted_drive::MountedDrive;
 use postgres::Postgres;
 use sqlite::Sqlite;
-use stack::Stack;
 use std::fmt::Display;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, ChildStdout, Command, Stdio};
@@ -56,12 +56,12 @@ enum Promise {
 /// Something that writes, and notes outside what was acknowledged.
 trait Database {
     /// Makes it, and has all of it flushed.
-    fn make(&mut self, stack: &Stack);
+    fn make(&mut self, drive: &MountedDrive);
     /// Opens what is there, and goes on writing.
     ///
     /// # Errors
     /// What was acknowledged and is not there, or what is broken.
-    fn open(&mut self, stack: &Stack) -> Result<(), String>;
+    fn open(&mut self, drive: &MountedDrive) -> Result<(), String>;
     /// Notes what was acknowledged by now.
     fn note(&mut self);
     /// How much was acknowledged in all its lives, and what came of it that may.
@@ -71,13 +71,13 @@ trait Database {
 }
 
 /// A case that is tried: what it is, and what comes of it.
-struct Case<'a> {
+struct DatabaseCase<'a> {
     name: &'a str,
     blackout: Blackout,
     promise: Promise,
 }
 
-impl Case<'_> {
+impl DatabaseCase<'_> {
     /// Has a database live until it has lost something, or as often as it should not.
     fn try_out(&self, database: &mut dyn Database) {
         let (seed, lives) = (
@@ -85,19 +85,19 @@ impl Case<'_> {
             if self.promise == Promise::Broken { LOST_WITHIN } else { setting("HALFTURN_CUTS", 10) },
         );
         let (since, mut dice) = (Instant::now(), Dice(seed));
-        let mut stack = Stack::new();
-        database.make(&stack);
+        let mut drive = MountedDrive::new();
+        database.make(&drive);
         if self.blackout == Blackout::CutOfLiar {
-            stack.tell(&["fault", stack::VOLUME, "lie"]);
+            drive.tell(&["fault", mounted_drive::VOLUME, "lie"]);
         }
-        let lost = self.live(lives, database, &mut stack, &mut dice);
+        let lost = self.live(lives, database, &mut drive, &mut dice);
         database.kill();
         let (acknowledged, took) = (database.describe(), since.elapsed().as_secs());
         let what = match &lost {
             None => format!("nothing lost in {lives} times"),
             Some((life, what)) => format!("{what} after {life}"),
         };
-        let repairs = stack.repairs;
+        let repairs = drive.repairs;
         say(format!("{}: seed {seed}: {acknowledged}, {what}; {repairs} repairs, {took} s", self.name));
         match (self.promise, lost) {
             (Promise::Broken, None) => {
@@ -105,7 +105,7 @@ impl Case<'_> {
             }
             (Promise::Broken, Some(_)) => {}
             (_, Some((life, what))) => panic!("{}: seed {seed}, time {life}: {what}", self.name),
-            (_, None) => stack.check(),
+            (_, None) => drive.check(),
         }
     }
 
@@ -114,11 +114,11 @@ impl Case<'_> {
         &self,
         lives: u32,
         database: &mut dyn Database,
-        stack: &mut Stack,
+        drive: &mut MountedDrive,
         dice: &mut Dice,
     ) -> Option<(u32, String)> {
         for life in 0..=lives {
-            match database.open(stack) {
+            match database.open(drive) {
                 Err(what) if life == 0 => panic!("{}: nothing was cut yet: {what}", self.name),
                 Err(what) => return Some((life, what)),
                 Ok(()) => {}
@@ -126,17 +126,17 @@ impl Case<'_> {
             if life < lives {
                 std::thread::sleep(Duration::from_millis(dice.below(LONGEST_LIFE_MS) as u64));
                 database.note();
-                stack.strike(self.blackout, dice);
+                drive.strike(self.blackout, dice);
                 if self.promise != Promise::Broken {
                     // What is acknowledged after the cut has to be there as well; where syncs are left out it cannot be.
                     database.note();
                 }
                 database.kill();
-                if let Err(what) = stack.recover() {
+                if let Err(what) = drive.recover() {
                     return Some((life + 1, what));
                 }
                 if self.blackout == Blackout::CutOfLiar {
-                    stack.tell(&["fault", stack::VOLUME, "lie"]);
+                    drive.tell(&["fault", mounted_drive::VOLUME, "lie"]);
                 }
             }
         }
@@ -196,17 +196,17 @@ fn follow(from: ChildStdout) -> Receiver<String> {
 }
 
 fn try_sqlite(cases: &[(&'static str, &'static str, Blackout, Promise)]) {
-    if !stack::can_stand() {
+    if !mounted_drive::can_stand() {
         return;
     }
     for (journal, synchronous, blackout, promise) in cases.iter().copied() {
         let name = format!("sqlite {journal}, synchronous {synchronous}, {blackout:?}");
-        Case { name: &name, blackout, promise }.try_out(&mut Sqlite::new(journal, synchronous, promise));
+        DatabaseCase { name: &name, blackout, promise }.try_out(&mut Sqlite::new(journal, synchronous, promise));
     }
 }
 
 fn try_postgresql(cases: &[(&'static str, Blackout, Promise)]) {
-    if !stack::can_stand() || !have(&[("setpriv", "util-linux"), ("unshare", "util-linux")]) {
+    if !mounted_drive::can_stand() || !have(&[("setpriv", "util-linux"), ("unshare", "util-linux")]) {
         return;
     }
     let Some(programs) = postgres::find() else {
@@ -214,7 +214,7 @@ fn try_postgresql(cases: &[(&'static str, Blackout, Promise)]) {
     };
     for (fsync, blackout, promise) in cases.iter().copied() {
         let name = format!("postgresql, fsync {fsync}, {blackout:?}");
-        Case { name: &name, blackout, promise }.try_out(&mut Postgres::new(&programs, fsync));
+        DatabaseCase { name: &name, blackout, promise }.try_out(&mut Postgres::new(&programs, fsync));
     }
 }
 

@@ -110,7 +110,7 @@ struct Passed {
 }
 
 /// What a block held before some writes, of which a flush that is under way covers all or none.
-struct Kept {
+struct Unflushed {
     bytes: Box<[u8]>,
     /// The number of the last of them.
     last: u64,
@@ -130,7 +130,7 @@ pub struct Faulty {
     /// Commands of which nothing is heard until the power is back.
     dead: Vec<(u64, Tag)>,
     /// What blocks held before writes that are not flushed, by block and the number of the first of these writes.
-    kept: BTreeMap<(u64, u64), Kept>,
+    kept: BTreeMap<(u64, u64), Unflushed>,
     writes: u64,
 }
 
@@ -227,7 +227,7 @@ impl Faulty {
                 _ => {
                     let mut bytes = vec![0; BLOCK_BYTES as usize];
                     memory.buffer.get((number * BLOCK_BYTES) as usize, &mut bytes);
-                    self.kept.insert((block, writes), Kept { bytes: bytes.into(), last: writes });
+                    self.kept.insert((block, writes), Unflushed { bytes: bytes.into(), last: writes });
                 }
             }
         }

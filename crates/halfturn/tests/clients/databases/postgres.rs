@@ -1,6 +1,6 @@
 //! PostgreSQL, with clients that commit one row at a time and note the numbers of those they are told of.
 
-use super::stack::{Stack, quote};
+use super::mounted_drive::{MountedDrive, quote};
 use super::{Database, Writer};
 use crate::tool::{output, run};
 use std::collections::BTreeSet;
@@ -50,18 +50,18 @@ impl<'a> Postgres<'a> {
     }
 
     /// Starts the server in name spaces of its own: all of it goes when it is killed, and it leaves no memory.
-    fn start(&mut self, stack: &Stack) {
+    fn start(&mut self, drive: &MountedDrive) {
         let mut command = Command::new("unshare");
         command.args(["--fork", "--pid", "--ipc", "--kill-child=KILL"]);
         command.args(["setpriv", "--reuid=postgres", "--regid=postgres", "--clear-groups"]);
-        command.arg(self.program("postgres")).arg("-D").arg(stack.place().join("data"));
+        command.arg(self.program("postgres")).arg("-D").arg(drive.place().join("data"));
         for set in [
             "listen_addresses=",
             "shared_buffers=16MB",
             "max_wal_size=8MB",
             "min_wal_size=2MB",
             "checkpoint_timeout=30s",
-            &format!("unix_socket_directories={}", stack.path().join("clients").display()),
+            &format!("unix_socket_directories={}", drive.path().join("clients").display()),
             &format!("fsync={}", self.fsync),
         ] {
             command.args(["-c", set]);
@@ -70,22 +70,22 @@ impl<'a> Postgres<'a> {
         self.server = Some(command.spawn().expect("the server starts"));
     }
 
-    fn psql(&self, stack: &Stack, arguments: &[&str]) -> Result<String, String> {
-        let clients = stack.path().join("clients").display().to_string();
+    fn psql(&self, drive: &MountedDrive, arguments: &[&str]) -> Result<String, String> {
+        let clients = drive.path().join("clients").display().to_string();
         let usual =
             ["-X", "-q", "-A", "-t", "-U", "postgres", "-d", "postgres", "-v", "ON_ERROR_STOP=1", "-h", &clients];
-        let done = output(stack.path(), &self.program("psql"), &[&usual, arguments].concat());
+        let done = output(drive.path(), &self.program("psql"), &[&usual, arguments].concat());
         if done.status.success() { Ok(String::from_utf8_lossy(&done.stdout).into_owned()) } else { Err(quote(&done)) }
     }
 
     /// Waits until it has recovered.
-    fn answer(&mut self, stack: &Stack) -> Result<(), String> {
+    fn answer(&mut self, drive: &MountedDrive) -> Result<(), String> {
         let since = Instant::now();
         loop {
             if self.server.as_mut().is_none_or(|server| server.try_wait().is_ok_and(|ended| ended.is_some())) {
                 return Err("PostgreSQL does not start".into());
             }
-            match self.psql(stack, &["-c", "select 1"]) {
+            match self.psql(drive, &["-c", "select 1"]) {
                 Ok(_) => return Ok(()),
                 Err(why) if since.elapsed() > PATIENCE => return Err(format!("PostgreSQL does not answer: {why}")),
                 Err(_) => std::thread::sleep(Duration::from_millis(20)),
@@ -93,38 +93,38 @@ impl<'a> Postgres<'a> {
         }
     }
 
-    fn check(&self, stack: &Stack) -> Result<(), String> {
-        let rows = self.psql(stack, &["-c", "set enable_indexscan = off; select n from kept"])?;
+    fn check(&self, drive: &MountedDrive) -> Result<(), String> {
+        let rows = self.psql(drive, &["-c", "set enable_indexscan = off; select n from kept"])?;
         let found: BTreeSet<u64> = rows.lines().filter_map(|line| line.parse().ok()).collect();
         let lost = self.kept.difference(&found).count();
         if lost > 0 {
             return Err(format!("{lost} commits lost"));
         }
-        let counted = self.psql(stack, &["-c", "select sum(value) from total"])?;
+        let counted = self.psql(drive, &["-c", "select sum(value) from total"])?;
         if counted.trim() != found.len().to_string() {
             return Err(format!("{} rows, and {} counted", found.len(), counted.trim()));
         }
-        let clients = stack.path().join("clients").display().to_string();
+        let clients = drive.path().join("clients").display().to_string();
         let check = ["-U", "postgres", "-d", "postgres", "-h", &clients, "--heapallindexed"];
-        let checked = output(stack.path(), &self.program("pg_amcheck"), &check);
+        let checked = output(drive.path(), &self.program("pg_amcheck"), &check);
         if checked.status.success() { Ok(()) } else { Err(format!("broken: {}", quote(&checked))) }
     }
 
-    fn write(&mut self, stack: &Stack) {
+    fn write(&mut self, drive: &MountedDrive) {
         for writer in 0..WRITERS {
-            let file = stack.path().join(format!("commits-{writer}"));
+            let file = drive.path().join(format!("commits-{writer}"));
             let mut command = Command::new(self.program("psql"));
             command.args(["-X", "-q", "-A", "-t", "-U", "postgres", "-d", "postgres", "-v", "ON_ERROR_STOP=1", "-h"]);
-            command.arg(stack.path().join("clients")).arg("-f").arg(file).current_dir("/");
+            command.arg(drive.path().join("clients")).arg("-f").arg(file).current_dir("/");
             self.writers.push(Writer::start(&mut command));
         }
     }
 }
 
 impl Database for Postgres<'_> {
-    fn make(&mut self, stack: &Stack) {
-        let owner = run(stack.path(), "id", &["-u", "postgres"]).trim().parse().expect("a number");
-        for folder in [stack.place().join("data"), stack.path().join("clients")] {
+    fn make(&mut self, drive: &MountedDrive) {
+        let owner = run(drive.path(), "id", &["-u", "postgres"]).trim().parse().expect("a number");
+        for folder in [drive.place().join("data"), drive.path().join("clients")] {
             std::fs::create_dir(&folder).and_then(|()| chown(&folder, Some(owner), None)).expect("a folder");
         }
         for writer in 0..WRITERS {
@@ -132,26 +132,26 @@ impl Database for Postgres<'_> {
                 "with one as (insert into kept (writer, text) values ({writer}, repeat(md5(random()::text), 20)) returning n), \
                  two as (update total set value = value + 1 where writer = {writer}) select n from one;\n"
             );
-            let commits = stack.path().join(format!("commits-{writer}"));
+            let commits = drive.path().join(format!("commits-{writer}"));
             std::fs::write(commits, commit.repeat(COMMITS)).expect("a file in a new folder");
         }
-        let data = stack.place().join("data").display().to_string();
+        let data = drive.place().join("data").display().to_string();
         let initdb = self.program("initdb");
         let as_owner = ["--reuid=postgres", "--regid=postgres", "--clear-groups", &initdb];
         let how = ["-D", &data, "-A", "trust", "-k", "--wal-segsize=1", "-E", "UTF8", "--locale=C"];
         run(Path::new("/"), "setpriv", &[&as_owner[..], &how].concat());
-        self.start(stack);
-        self.answer(stack).expect("a new server starts");
-        self.psql(stack, &["-c", TABLES]).expect("tables are made");
+        self.start(drive);
+        self.answer(drive).expect("a new server starts");
+        self.psql(drive, &["-c", TABLES]).expect("tables are made");
         self.kill();
-        run(stack.path(), "sync", &["-f", "mount"]);
+        run(drive.path(), "sync", &["-f", "mount"]);
     }
 
-    fn open(&mut self, stack: &Stack) -> Result<(), String> {
-        self.start(stack);
-        self.answer(stack)?;
-        self.check(stack)?;
-        self.write(stack);
+    fn open(&mut self, drive: &MountedDrive) -> Result<(), String> {
+        self.start(drive);
+        self.answer(drive)?;
+        self.check(drive)?;
+        self.write(drive);
         Ok(())
     }
 

@@ -1,6 +1,6 @@
 //! SQLite, by one process that commits and says of each commit that it is done.
 
-use super::stack::Stack;
+use super::mounted_drive::MountedDrive;
 use super::{Database, Promise, Writer};
 use crate::tool::{PYTHON, run};
 use std::process::Command;
@@ -61,17 +61,17 @@ impl Sqlite {
 }
 
 impl Database for Sqlite {
-    fn make(&mut self, stack: &Stack) {
-        self.open(stack).expect("a new database opens");
+    fn make(&mut self, drive: &MountedDrive) {
+        self.open(drive).expect("a new database opens");
         let first = self.writer.as_ref().and_then(Writer::line);
         assert_eq!(first.as_deref(), Some("1"));
         self.kill();
-        run(stack.path(), "sync", &["-f", "mount"]);
+        run(drive.path(), "sync", &["-f", "mount"]);
     }
 
-    fn open(&mut self, stack: &Stack) -> Result<(), String> {
+    fn open(&mut self, drive: &MountedDrive) -> Result<(), String> {
         let mut command = Command::new(PYTHON);
-        command.args(["-B", "-c", COMMITS, self.journal, self.synchronous]).current_dir(stack.place());
+        command.args(["-B", "-c", COMMITS, self.journal, self.synchronous]).current_dir(drive.place());
         let writer = Writer::start(&mut command);
         let first = writer.line().ok_or("it does not open")?;
         self.writer = Some(writer);

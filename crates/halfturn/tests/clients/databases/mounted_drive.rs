@@ -48,7 +48,7 @@ fn file_system() -> String {
 }
 
 /// All of it. It is taken apart in the other order, whatever happens.
-pub struct Stack {
+pub struct MountedDrive {
     service: Option<Child>,
     fuse: Option<Child>,
     disk: Option<String>,
@@ -57,20 +57,20 @@ pub struct Stack {
     folder: Folder,
 }
 
-impl Stack {
+impl MountedDrive {
     /// With an empty file system.
-    pub fn new() -> Stack {
-        let mut stack = Stack { service: None, fuse: None, disk: None, repairs: 0, folder: Folder::new() };
+    pub fn new() -> MountedDrive {
+        let mut drive = MountedDrive { service: None, fuse: None, disk: None, repairs: 0, folder: Folder::new() };
         for name in ["fuse", "mount"] {
-            std::fs::create_dir(stack.path().join(name)).expect("a folder");
+            std::fs::create_dir(drive.path().join(name)).expect("a folder");
         }
-        std::fs::write(stack.path().join("service.toml"), SERVICE).expect("a file in a new folder");
-        stack.serve();
-        stack.attach();
+        std::fs::write(drive.path().join("service.toml"), SERVICE).expect("a file in a new folder");
+        drive.serve();
+        drive.attach();
         let make: &[&str] = if file_system() == "xfs" { &["-q", "-f"] } else { &["-q", "-F"] };
-        run(stack.path(), &format!("mkfs.{}", file_system()), &[make, &[stack.disk()]].concat());
-        stack.mount().expect("a new file system is mounted");
-        stack
+        run(drive.path(), &format!("mkfs.{}", file_system()), &[make, &[drive.disk()]].concat());
+        drive.mount().expect("a new file system is mounted");
+        drive
     }
 
     pub fn path(&self) -> &Path {
@@ -183,7 +183,7 @@ impl Stack {
     }
 }
 
-impl Drop for Stack {
+impl Drop for MountedDrive {
     fn drop(&mut self) {
         self.unplug();
         output(self.path(), "umount", &["-l", "mount"]);
