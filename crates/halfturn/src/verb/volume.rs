@@ -63,10 +63,11 @@ pub enum VolumeArgs {
     /// Make a volume slow, sick or cut off, to see how what stands on it fares
     ///
     /// The service file must allow it: `faults = true` in `[serve]`. `slow` lets commands take `--factor` times as long, `stall` has
-    /// none come back, `error` fails one in `--one-of`, `torn` does each write in part and fails it, `cut` loses what was not
-    /// flushed and answers nothing more; `back` ends all of it. A fault takes the place of one told before of the same blocks; faults
-    /// of different blocks, and those that `[[fault]]` of the file brings, are there side by side. After `cut`, commands that were under way fail, and a flush among
-    /// them has to be seen to (`volume resume`).
+    /// none come back, `error` fails one in `--one-of`, `torn` does each write in part and fails it, `lie` says that a flush is done
+    /// and has a `cut` lose what it was of, `cut` loses what was not flushed and answers nothing more; `back` ends all of it. A fault
+    /// takes the place of one told before of the same blocks; faults of different blocks, and those that `[[fault]]` of the file
+    /// brings, are there side by side. After `cut`, commands that were under way fail, and a flush among them has to be seen to
+    /// (`volume resume`).
     Fault {
         /// The volume, by its name
         #[arg(value_name = "VOLUME")]

@@ -14,6 +14,7 @@ mod checker;
 mod cold;
 mod copies;
 mod crowd;
+mod databases;
 mod dice;
 mod extended;
 mod fio;

@@ -44,6 +44,7 @@ pub(super) fn name_fault(kind: FaultKind, factor: f64, one_of: u32) -> Option<(F
         FaultKind::Stall => Fault::Stall,
         FaultKind::Error => Fault::Error(one_of),
         FaultKind::Torn => Fault::Torn,
+        FaultKind::Lie => Fault::Lie,
         FaultKind::Cut => Fault::Cut,
         FaultKind::Back => return None,
     };
@@ -100,7 +101,7 @@ pub struct FaultSetting {
 
 impl FaultSetting {
     /// As the control socket is told of it: `volume`, with `offset` and `size` in bytes for part of it, or `disk` of an array by its
-    /// number; `fault` (slow, stall, error, torn, cut or back), of `slow` the `factor`, of `error` `one_of` how many, and a `seed`.
+    /// number; `fault` (slow, stall, error, torn, lie, cut or back), of `slow` the `factor`, of `error` `one_of` how many, and a `seed`.
     ///
     /// # Errors
     /// What is wrong with it.
@@ -118,10 +119,10 @@ impl FaultSetting {
             return Err(format!("one of {one_of} commands; give a number from 1 to {}", u32::MAX));
         };
         let of = match (told["volume"].as_str(), told["disk"].as_u64(), range(told)) {
-            (Some(_), None, Some(_)) if kind == FaultKind::Cut => {
-                return Err("the power goes of the whole volume; leave `offset` and `size` out".into());
-            }
-            (Some(volume), None, range) => FaultyThing::Volume(volume.to_owned(), range),
+            (Some(volume), None, range) => match kind.refuse_part() {
+                Some(why) if range.is_some() => return Err(format!("{why}; leave `offset` and `size` out")),
+                _ => FaultyThing::Volume(volume.to_owned(), range),
+            },
             (None, Some(_), Some(_)) => return Err("all of a disk has the fault; leave `offset` and `size` out".into()),
             (None, Some(disk), None) => {
                 FaultyThing::Disk(DiskId(disk.try_into().map_err(|_| format!("no disk {disk}"))?))
@@ -163,6 +164,7 @@ mod tests {
             json!({ "disk": 65536, "fault": "cut" }),
             json!({ "disk": 1, "fault": "stall", "offset": 4096 }),
             json!({ "volume": "a", "fault": "cut", "size": 4096 }),
+            json!({ "volume": "a", "fault": "lie", "offset": 4096 }),
             json!({ "volume": "a", "fault": "fire" }),
             json!({ "volume": "a", "fault": "slow", "factor": 0.5 }),
             json!({ "volume": "a", "fault": "error", "one_of": 0 }),

@@ -26,8 +26,17 @@ pub enum Fault {
     Error(u32),
     /// Each write is done in part, and fails.
     Torn,
+    /// What was flushed, or written with FUA, is said to be on the medium, and is lost with the power as if it were not.
+    Lie,
     /// The power is off: of what was not flushed each block is lost or not, and nothing comes back until it is over.
     Cut,
+}
+
+impl Fault {
+    /// Whether what the service itself stores on the device fails.
+    fn refuses(self) -> bool {
+        !matches!(self, Fault::Slow(_) | Fault::Lie)
+    }
 }
 
 /// Which commands a fault is of.
@@ -48,6 +57,11 @@ impl FaultReach {
     fn touches(self, at: Extent) -> bool {
         let (from, end) = self.bounds();
         from < at.end().0 && at.start.0 < end
+    }
+
+    fn holds(self, block: u64) -> bool {
+        let (from, end) = self.bounds();
+        (from..end).contains(&block)
     }
 
     fn is_of(self, command: &Command) -> bool {
@@ -95,6 +109,13 @@ struct Passed {
     mark: u64,
 }
 
+/// What a block held before some writes, of which a flush that is under way covers all or none.
+struct Unflushed {
+    bytes: Box<[u8]>,
+    /// The number of the last of them.
+    last: u64,
+}
+
 /// A device that can have faults.
 pub struct Faulty {
     inner: Box<dyn LiveDevice>,
@@ -108,8 +129,8 @@ pub struct Faulty {
     stalled: Vec<(u64, Tag, Command, Option<Slice>)>,
     /// Commands of which nothing is heard until the power is back.
     dead: Vec<(u64, Tag)>,
-    /// What was written since the last flush: what the block held then, and the number of the last write.
-    kept: BTreeMap<u64, (Box<[u8]>, u64)>,
+    /// What blocks held before writes that are not flushed, by block and the number of the first of these writes.
+    kept: BTreeMap<(u64, u64), Unflushed>,
     writes: u64,
 }
 
@@ -173,6 +194,18 @@ impl Faulty {
         Slice::new(bytes)
     }
 
+    /// Where the device lies.
+    fn lies(parts: &[FaultyPart]) -> impl Iterator<Item = FaultReach> {
+        parts.iter().filter(|part| part.fault == Fault::Lie).map(|part| part.reach)
+    }
+
+    /// Whether there is nothing a flush would have to do, since the device lies of all of it.
+    fn skips_flush(&self) -> bool {
+        Faulty::lies(&self.parts).map(FaultReach::bounds).any(|(from, end)| {
+            self.kept.range(..(from, 0)).next().is_none() && self.kept.range((end, 0)..).next().is_none()
+        })
+    }
+
     /// Keeps what the blocks of a write held at the last flush; whether there is room for it.
     fn keep(&mut self, command: &Command) -> bool {
         self.writes += 1;
@@ -184,28 +217,37 @@ impl Faulty {
         if !self.inner.peek(at, &memory) {
             return false;
         }
+        let writes = self.writes;
+        let flushes = self.passed.iter().flatten().filter(|passed| passed.command.verb == Verb::Flush);
+        let mark = flushes.map(|flush| flush.mark).max().unwrap_or(0);
         for number in 0..u64::from(at.blocks) {
-            let writes = self.writes;
-            let held = self.kept.entry(at.start.0 + number).or_insert_with(|| {
-                let mut bytes = vec![0; BLOCK_BYTES as usize];
-                memory.buffer.get((number * BLOCK_BYTES) as usize, &mut bytes);
-                (bytes.into(), writes)
-            });
-            held.1 = writes;
+            let block = at.start.0 + number;
+            match self.kept.range_mut((block, 0)..(block + 1, 0)).next_back() {
+                Some((_, kept)) if kept.last > mark => kept.last = writes,
+                _ => {
+                    let mut bytes = vec![0; BLOCK_BYTES as usize];
+                    memory.buffer.get((number * BLOCK_BYTES) as usize, &mut bytes);
+                    self.kept.insert((block, writes), Unflushed { bytes: bytes.into(), last: writes });
+                }
+            }
         }
         true
     }
 
+    /// What these blocks hold is on the medium.
+    fn forget(&mut self, from: u64, end: u64) {
+        let keys: Vec<(u64, u64)> = self.kept.range((from, 0)..(end, 0)).map(|(key, _)| *key).collect();
+        keys.iter().for_each(|key| drop(self.kept.remove(key)));
+    }
+
     /// Of blocks that were not flushed, each holds what it held at the last flush again, or not.
     fn lose(&mut self, from: u64, end: u64, draw: &mut Draw) {
-        let blocks: Vec<u64> = self.kept.range(from..end).map(|(block, _)| *block).collect();
-        for block in blocks {
-            if draw.below(2) == 0
-                && let Some((held, _)) = self.kept.get(&block)
-            {
+        let mut last = None;
+        for ((block, _), held) in self.kept.range((from, 0)..(end, 0)) {
+            if last.replace(*block) != Some(*block) && draw.below(2) == 0 {
                 let memory = Faulty::memory(1);
-                memory.buffer.put(0, held);
-                self.inner.poke(Extent::new(block, 1), &memory);
+                memory.buffer.put(0, &held.bytes);
+                self.inner.poke(Extent::new(*block, 1), &memory);
             }
         }
     }
@@ -227,9 +269,13 @@ impl Faulty {
             return None;
         }
         match command.verb {
-            Verb::Flush if done.outcome == Outcome::Ok => self.kept.retain(|_, (_, write)| *write > mark),
+            Verb::Flush if done.outcome == Outcome::Ok => {
+                let Faulty { parts, kept, .. } = self;
+                let lies = |block| Faulty::lies(parts).any(|reach| reach.holds(block));
+                kept.retain(|(block, _), kept| kept.last > mark || lies(*block));
+            }
             Verb::Write { fua: true } if done.outcome == Outcome::Ok => {
-                (command.at.start.0..command.at.end().0).for_each(|block| drop(self.kept.remove(&block)));
+                self.forget(command.at.start.0, command.at.end().0);
             }
             _ => {}
         }
@@ -272,6 +318,16 @@ impl LiveDevice for Faulty {
         if self.fails(&command) {
             self.done.push_back(Done::now(now, tag, Outcome::Failed(EIO)));
             return Ok(());
+        }
+        match command.verb {
+            Verb::Flush if self.skips_flush() => {
+                self.done.push_back(Done::now(now, tag, Outcome::Ok));
+                return Ok(());
+            }
+            Verb::Write { fua: true } if Faulty::lies(&self.parts).any(|reach| reach.touches(command.at)) => {
+                command.verb = Verb::Write { fua: false };
+            }
+            _ => {}
         }
         let torn = self.torn(&command);
         if let Some(blocks) = torn {
@@ -327,23 +383,24 @@ impl LiveDevice for Faulty {
     }
 
     fn store(&mut self, at: Extent, from: &Slice) -> io::Result<()> {
-        let healthy = |fault: Fault| matches!(fault, Fault::Slow(_));
-        if self.parts.iter().any(|part| part.reach.touches(at) && !healthy(part.fault)) {
+        if self.parts.iter().any(|part| part.reach.touches(at) && part.fault.refuses()) {
             return Err(io::Error::from_raw_os_error(EIO));
         }
         self.inner.store(at, from)?;
-        (at.start.0..at.end().0).for_each(|block| drop(self.kept.remove(&block)));
+        self.forget(at.start.0, at.end().0);
         Ok(())
     }
 
     fn sync(&mut self) -> io::Result<()> {
-        if self.parts.iter().any(|part| !matches!(part.fault, Fault::Slow(_))) {
+        if self.parts.iter().any(|part| part.fault.refuses()) {
             return Err(io::Error::from_raw_os_error(EIO));
         }
         self.inner.sync()?;
         // What is under way is still to be lost.
         let flying: Vec<Extent> = self.passed.iter().flatten().map(|passed| passed.command.at).collect();
-        self.kept.retain(|block, _| flying.iter().any(|at| (at.start.0..at.end().0).contains(block)));
+        let Faulty { parts, kept, .. } = self;
+        let lies = |block| Faulty::lies(parts).any(|reach| reach.holds(block));
+        kept.retain(|(block, _), _| lies(*block) || flying.iter().any(|at| (at.start.0..at.end().0).contains(block)));
         Ok(())
     }
 
@@ -352,12 +409,11 @@ impl LiveDevice for Faulty {
     }
 
     fn empty(&mut self, at: Extent) -> io::Result<()> {
-        let healthy = |fault: Fault| matches!(fault, Fault::Slow(_));
-        if self.parts.iter().any(|part| part.reach.touches(at) && !healthy(part.fault)) {
+        if self.parts.iter().any(|part| part.reach.touches(at) && part.fault.refuses()) {
             return Err(io::Error::from_raw_os_error(EIO));
         }
         self.inner.empty(at)?;
-        self.kept.retain(|block, _| !(at.start.0..at.end().0).contains(block));
+        self.forget(at.start.0, at.end().0);
         Ok(())
     }
 
@@ -407,7 +463,12 @@ impl Faulty {
     /// has failed.
     fn end(&mut self, now: Time, number: u64, kernel: &mut dyn Kernel) -> Result<(), String> {
         let Some(place) = self.parts.iter().position(|part| part.number == number) else { return Ok(()) };
-        let was = self.parts.remove(place).fault;
+        let FaultyPart { fault: was, reach, .. } = self.parts.remove(place);
+        if was == Fault::Cut {
+            // What is there now is what the medium had.
+            let (from, end) = reach.bounds();
+            self.forget(from, end);
+        }
         for (_, tag) in self.dead.extract_if(.., |(of, _)| *of == number) {
             self.done.push_back(Done::now(now, tag, Outcome::Failed(EIO)));
         }
@@ -423,175 +484,4 @@ impl Faulty {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::unit::Ram;
-    use crate::{Clock, Host, Unwritten};
-    use block::Place;
-    use load::experiment::IoBackend;
-
-    const PART: FaultReach = FaultReach::All(64, 128);
-
-    struct Bench {
-        device: Faulty,
-        host: Host,
-    }
-
-    impl Bench {
-        fn new() -> Bench {
-            let host = Host::new(Clock::new(1.0), IoBackend::Threads).expect("a host");
-            Bench { device: Faulty::new(Box::new(Ram::new(128, Unwritten::Zeros))), host }
-        }
-
-        fn fault(&mut self, fault: Option<Fault>) {
-            let change = fault.map_or(FaultChange::Back, |fault| FaultChange::Begin(1, fault, 7));
-            self.change(PART, change);
-        }
-
-        fn change(&mut self, reach: FaultReach, change: FaultChange) {
-            assert_eq!(self.device.fault(Time(50), reach, change, &mut self.host), Ok(()));
-        }
-
-        fn issue(&mut self, tag: u32, verb: Verb, at: Extent, byte: u8) -> Slice {
-            let memory = Faulty::memory(at.blocks.max(1).into());
-            memory.buffer.put(0, &vec![byte; memory.bytes]);
-            let command = Command::new(verb, at, Place::Nowhere);
-            self.device.issue(Time(10), Tag(tag), &command, Some(memory.clone()), &mut self.host).expect("issued");
-            memory
-        }
-
-        fn next(&mut self, now: u64) -> Option<(u32, Outcome)> {
-            self.device.next_completion(Time(now)).map(|done| (done.tag.0, done.outcome))
-        }
-
-        /// What the first byte of each block is.
-        fn holds(&mut self, at: Extent) -> Vec<u8> {
-            let memory = self.issue(9, Verb::Read, at, 0xEE);
-            assert_eq!(self.next(10), Some((9, Outcome::Ok)));
-            let mut bytes = vec![0; memory.bytes];
-            memory.buffer.get(0, &mut bytes);
-            bytes.chunks(512).map(|block| block[0]).collect()
-        }
-
-        fn writes(&mut self, at: Extent, byte: u8, fua: bool) {
-            self.issue(1, Verb::Write { fua }, at, byte);
-            assert_eq!(self.next(10), Some((1, Outcome::Ok)));
-        }
-    }
-
-    #[test]
-    fn what_is_slow_comes_back_late_and_others_do_not() {
-        let mut bench = Bench::new();
-        bench.fault(Some(Fault::Slow(1000.0)));
-        bench.issue(0, Verb::Read, Extent::new(0, 1), 0);
-        assert_eq!(bench.next(10), Some((0, Outcome::Ok)), "it is another part");
-        bench.device.passed[1] = Some(Passed {
-            issued: Time(0),
-            command: Command::new(Verb::Read, Extent::new(64, 1), Place::Nowhere),
-            fails: false,
-            cut: None,
-            mark: 0,
-        });
-        assert_eq!(bench.device.judge(Done::now(Time(10), Tag(1), Outcome::Ok)), None);
-        assert_eq!((bench.next(9_999), bench.device.due()), (None, Some(Time(10_000))));
-        assert_eq!(bench.next(10_000), Some((1, Outcome::Ok)));
-    }
-
-    #[test]
-    fn what_stalls_is_done_when_that_is_over() {
-        let mut bench = Bench::new();
-        bench.fault(Some(Fault::Stall));
-        bench.issue(1, Verb::Write { fua: false }, Extent::new(70, 2), 5);
-        assert_eq!(bench.next(1 << 40), None);
-        bench.fault(None);
-        assert_eq!(bench.next(60), Some((1, Outcome::Ok)));
-        assert_eq!(bench.holds(Extent::new(69, 3)), [0, 5, 5]);
-    }
-
-    #[test]
-    fn so_many_fail_and_the_same_again() {
-        let failed = || {
-            let mut bench = Bench::new();
-            bench.fault(Some(Fault::Error(4)));
-            let mut one = |_| {
-                bench.issue(1, Verb::Read, Extent::new(70, 1), 0);
-                bench.next(10) == Some((1, Outcome::Failed(EIO)))
-            };
-            (0..400).map(&mut one).collect::<Vec<bool>>()
-        };
-        let count = failed().iter().filter(|failed| **failed).count();
-        assert!((70..130).contains(&count), "{count} of 400");
-        assert_eq!(failed(), failed());
-    }
-
-    #[test]
-    fn what_is_torn_is_written_in_part_and_fails() {
-        let mut bench = Bench::new();
-        bench.fault(Some(Fault::Torn));
-        bench.issue(1, Verb::Write { fua: true }, Extent::new(64, 32), 5);
-        assert_eq!(bench.next(10), Some((1, Outcome::Failed(EIO))));
-        let held = bench.holds(Extent::new(64, 32));
-        let written = held.iter().filter(|byte| **byte == 5).count();
-        assert!(written < 32 && held.iter().skip(written).all(|byte| *byte == 0), "{held:?}");
-    }
-
-    #[test]
-    fn of_what_was_not_flushed_some_is_lost_with_the_power() {
-        let mut bench = Bench::new();
-        let (flushed, volatile, through) = (Extent::new(64, 16), Extent::new(80, 32), Extent::new(112, 16));
-        bench.writes(flushed, 1, false);
-        bench.writes(volatile, 2, false);
-        bench.issue(2, Verb::Flush, Extent::default(), 0);
-        assert_eq!(bench.next(10), Some((2, Outcome::Ok)));
-        bench.writes(volatile, 3, false);
-        bench.writes(Extent::new(0, 16), 3, false);
-        bench.writes(through, 4, true);
-        bench.issue(3, Verb::Write { fua: true }, Extent::new(64, 1), 1);
-        bench.fault(Some(Fault::Cut));
-        bench.issue(4, Verb::Read, flushed, 0);
-        assert_eq!(bench.next(1 << 40), None, "nothing comes back");
-        bench.fault(None);
-        assert_eq!([bench.next(60), bench.next(60)].map(|it| it.map(|it| it.1)), [Some(Outcome::Failed(EIO)); 2]);
-        assert_eq!(bench.holds(Extent::new(0, 16)), [3; 16], "another part has its power");
-        assert_eq!(bench.holds(flushed), [1; 16]);
-        assert_eq!(bench.holds(through), [4; 16]);
-        let held = bench.holds(volatile);
-        let lost = held.iter().filter(|byte| **byte == 2).count();
-        assert!((5..28).contains(&lost) && held.iter().all(|byte| [2, 3].contains(byte)), "{held:?}");
-    }
-
-    #[test]
-    fn several_faults_at_once_each_do_theirs_and_end_alone() {
-        let mut bench = Bench::new();
-        let (bad, slow) = (FaultReach::Blocks(70, 72), FaultReach::All(64, 128));
-        bench.change(slow, FaultChange::Begin(1, Fault::Stall, 1));
-        bench.change(bad, FaultChange::Begin(2, Fault::Error(1), 1));
-        bench.issue(1, Verb::Read, Extent::new(71, 4), 0);
-        bench.issue(2, Verb::Read, Extent::new(72, 4), 0);
-        bench.issue(3, Verb::Flush, Extent::default(), 0);
-        assert_eq!(bench.next(1 << 40), None, "all of it stalls, and a flush with it");
-        bench.change(slow, FaultChange::End(1));
-        let ended = [bench.next(60), bench.next(60), bench.next(60)].map(|it| it.expect("it is over"));
-        for (tag, outcome) in [(1, Outcome::Failed(EIO)), (2, Outcome::Ok), (3, Outcome::Ok)] {
-            assert!(ended.contains(&(tag, outcome)), "{ended:?}");
-        }
-        bench.issue(1, Verb::Read, Extent::new(69, 2), 0);
-        assert_eq!(bench.next(60), Some((1, Outcome::Failed(EIO))), "the other is there still");
-        bench.change(FaultReach::All(64, 72), FaultChange::Back);
-        bench.issue(1, Verb::Read, Extent::new(69, 2), 0);
-        assert_eq!(bench.next(60), Some((1, Outcome::Ok)));
-    }
-
-    #[test]
-    fn where_the_power_is_off_an_error_is_not_even_told() {
-        let mut bench = Bench::new();
-        bench.change(PART, FaultChange::Begin(1, Fault::Error(1), 1));
-        bench.change(PART, FaultChange::Begin(2, Fault::Cut, 1));
-        bench.issue(1, Verb::Read, Extent::new(70, 1), 0);
-        assert_eq!(bench.next(1 << 40), None);
-        bench.change(PART, FaultChange::End(1));
-        assert_eq!(bench.next(1 << 40), None);
-        bench.change(PART, FaultChange::End(2));
-        assert_eq!(bench.next(60), Some((1, Outcome::Failed(EIO))));
-    }
-}
+mod tests;

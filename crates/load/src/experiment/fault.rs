@@ -52,6 +52,8 @@ pub enum FaultKind {
     Error,
     /// Writes are done in part, and fail.
     Torn,
+    /// What is flushed stays volatile.
+    Lie,
     /// The power is off.
     Cut,
     /// Nothing is wrong any more.
@@ -64,6 +66,11 @@ impl Words for FaultKind {
         Word::new("stall", FaultKind::Stall, "nothing is answered; what waits is carried out when it is over"),
         Word::new("error", FaultKind::Error, "one of `one_of` commands fails"),
         Word::new("torn", FaultKind::Torn, "a write is done in part, and fails"),
+        Word::new(
+            "lie",
+            FaultKind::Lie,
+            "a flush, and a write with FUA, is said to be done, and a `cut` loses it as if it had not been",
+        ),
         Word::new(
             "cut",
             FaultKind::Cut,
@@ -84,6 +91,16 @@ impl FaultKind {
     #[must_use]
     pub fn find(name: &str) -> Option<FaultKind> {
         FaultKind::WORDS.iter().find(|word| word.name == name).map(|word| word.value)
+    }
+
+    /// Why a part of a volume cannot have it, where that is so.
+    #[must_use]
+    pub fn refuse_part(self) -> Option<&'static str> {
+        match self {
+            FaultKind::Cut => Some("the power goes of the whole volume"),
+            FaultKind::Lie => Some("a flush is of the whole volume"),
+            _ => None,
+        }
     }
 
     /// The words for all of them.
@@ -235,8 +252,8 @@ fn in_volume(
         (from, blocks) => (from.unwrap_or(0), blocks),
     };
     let key = |key: &Key<u64>| if section.has(key.name()) { key.name() } else { SIZE.name() };
-    if section.get(&KIND)? == Some(FaultKind::Cut) {
-        return Err(section.error(key(&OFFSET), "the power goes of the whole volume", "take `offset` and `size` out"));
+    if let Some(what) = section.get(&KIND)?.and_then(FaultKind::refuse_part) {
+        return Err(section.error(key(&OFFSET), what, "take `offset` and `size` out"));
     }
     let end = from.saturating_add(blocks.unwrap_or(1));
     if blocks == Some(0) || volume.blocks.is_some_and(|all| end > all) {
