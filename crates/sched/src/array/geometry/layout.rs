@@ -111,7 +111,8 @@ impl RowLayout {
 
     /// The disks with the copies of a column of this row; with parity, the one that it is on.
     pub fn copies_of(self, row: u64, column: u16) -> impl Iterator<Item = DiskId> + use<> {
-        (0..self.copies()).map(move |copy| self.disk(row, column, copy))
+        let (first, step) = (self.disk(row, column, 0).0, self.columns());
+        (0..self.copies()).map(move |copy| DiskId(first + copy * step))
     }
 
     /// With parity, the disk with a slot of this row.

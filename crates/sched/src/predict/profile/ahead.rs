@@ -41,7 +41,7 @@ pub(crate) struct GoingOn {
     /// The read-ahead behind it.
     pub(crate) ahead: ReadAhead,
     /// The angle under the head when its last block has passed, and by how much it comes back later: nothing where it comes back when
-    /// the bus is through with what had passed before.
+    /// the bus or the firmware is through with what had passed before.
     pub(crate) passed: Option<(u64, Span)>,
 }
 
@@ -70,10 +70,13 @@ pub(crate) fn go_on(
     let begins = if stopped { (now + overheads.read.a(last)).max(so_far.at) } else { so_far.at };
     let (passage, lag) =
         way.read(mechanics, spin, begins, so_far.after, rest, hit + way.time(at.blocks.saturating_sub(rest.blocks)));
-    let end = passage.end + lag;
+    // Firmware that is slow with large commands paces all of this one, not what is still to pass.
+    let lag = lag.less(overheads.stall(rest.blocks, Direction::Read, &passage));
+    let paced = hit + overheads.pace(at.blocks, rest.blocks, &passage) + overheads.done.read;
+    let (end, otherwise) = (passage.end + lag, all_there.max(paced));
     GoingOn {
-        took: end.max(all_there).since(now),
+        took: end.max(otherwise).since(now),
         ahead: ReadAhead::behind(cache, &mechanics.layout, at, &passage),
-        passed: (end >= all_there).then_some((passage.angle, lag)),
+        passed: (end >= otherwise).then_some((passage.angle, lag)),
     }
 }
