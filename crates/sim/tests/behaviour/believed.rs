@@ -63,6 +63,21 @@ fn what_a_learned_profile_times_comes_as_soon_and_as_rarely_late() {
     near("late", late(&learned), late(&sheet), 0.2);
 }
 
+/// Its firmware is slow with large commands, and paces what goes on with the last one: when that comes tells nothing of the turn.
+#[test]
+fn what_slow_firmware_paces_makes_no_timed_seek_late() {
+    for chunk in ["128KiB", "256KiB", "512KiB"] {
+        let text = format!(
+            "[drive]\nmodel = \"st318437lw\"\n[scheduler]\npolicy = \"fcfs\"\nio = \"semi-preemptible\"\npreemption = \"always\"\n\
+             plan = {{ chunk = \"{chunk}\" }}\n[[workload]]\nname = \"bulk\"\nkind = \"closed\"\ndepth = 1\nsize = \"2MiB\"\n\
+             [[workload]]\nname = \"interactive\"\nkind = \"open\"\nrate = \"10/s\"\nsize = \"4KiB\"\n\
+             [run]\nduration = \"60s\"\n"
+        );
+        let run = results(&text).runs.remove(0);
+        assert!(late(&run) < 0.05, "{chunk}: {} of the timed seeks came late", late(&run));
+    }
+}
+
 #[test]
 fn the_second_key_leaves_little_to_satf_and_falls_away_where_nothing_turns() {
     let smtf = |drive, more: &str| mean(&reads(drive, &format!("policy = \"smtf\"\n{more}"), 50, 20_000));
