@@ -65,7 +65,7 @@ impl RowLayout {
         self.level.copies()
     }
 
-    /// Parities.
+    /// How many parities each row has.
     #[must_use]
     pub fn parities(self) -> u16 {
         self.level.parities()
@@ -77,7 +77,7 @@ impl RowLayout {
         self.parities() > 0
     }
 
-    /// Units of data.
+    /// How many units of data each row has.
     #[must_use]
     pub fn columns(self) -> u16 {
         match self.level {
