@@ -172,8 +172,7 @@ impl Opened {
     }
 }
 
-/// What to set in a file that has an array as it was before it came to have a second parity, or to do without one, or parity in place of
-/// copies.
+/// What to set in a file that has an array as it was before its level changed.
 fn tell_level(found: &FoundLayout, array: &ArrayChoice) -> Option<String> {
     match (found.level(), array.level) {
         (Level::SecondOnLast, Level::Parity) => {

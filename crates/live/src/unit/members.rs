@@ -441,7 +441,7 @@ impl LiveDevice for Members {
         }
         self.forget_waiting(disk);
         self.upkeep.forget(disk);
-        self.put(disk, unit);
+        self.put_in_place(disk, unit);
         self.gone.retain(|gone| *gone != disk);
         self.write_notes();
         self.held.retain(|(other, _)| *other != disk);

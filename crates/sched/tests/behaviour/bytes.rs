@@ -287,6 +287,15 @@ impl Bytes {
         self.handle(Input::Done(disk, tag, Time(1), outcome));
     }
 
+    /// Reads or writes a drawn extent, a short one or one of several rows.
+    fn ask_at_random(&mut self) {
+        let most = if self.dice.once_in(2) { 700 } else { 40 };
+        let blocks = 1 + self.dice.below(most) as u32;
+        let start = self.dice.below(self.current.len() as u64 - u64::from(blocks));
+        let writes = self.dice.below(3) > 0;
+        self.ask(writes, Extent::new(start, blocks));
+    }
+
     fn ask(&mut self, writes: bool, at: Extent) {
         let Some(slot) = self.inside.iter().position(Option::is_none).filter(|_| self.array.room() > 0) else { return };
         let range = at.start.0 as usize..at.end().0 as usize;

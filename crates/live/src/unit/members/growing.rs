@@ -78,7 +78,7 @@ impl Members {
             return None;
         }
         for (disk, joined) in (first.0..).map(DiskId).zip(joining) {
-            self.put(disk, joined.unit);
+            self.put_in_place(disk, joined.unit);
         }
         self.geometry = geometry;
         self.room.forget();

@@ -24,7 +24,7 @@ impl Members {
     }
 
     /// This is a disk of the array from now on, under tags that nothing in flight has.
-    pub(super) fn put(&mut self, disk: DiskId, unit: Box<dyn LiveDevice>) {
+    pub(super) fn put_in_place(&mut self, disk: DiskId, unit: Box<dyn LiveDevice>) {
         let member = &mut self.members[usize::from(disk.0)];
         (member.unit, member.known) = (unit, self.unknown);
         self.unknown += member.depth;

@@ -148,7 +148,7 @@ impl Members {
             eprintln!("the array does not become a RAID 6 by {path}: {error}");
             return None;
         }
-        self.put(disk, unit);
+        self.put_in_place(disk, unit);
         self.geometry = geometry;
         self.upkeep.set_growth(&geometry);
         self.write_notes();
@@ -194,7 +194,7 @@ impl Members {
         let member = &self.members[usize::from(last.0)];
         let depth = member.depth.try_into().unwrap_or(u16::MAX);
         let caps = Caps { depth, ..member.unit.caps() };
-        self.put(last, Box::new(Absent::new(caps)));
+        self.put_in_place(last, Box::new(Absent::new(caps)));
         if !self.gone.contains(&last) {
             self.gone.push(last);
         }

@@ -91,11 +91,7 @@ impl Bytes {
         while asked < ASKED || !is_raised || self.filling.is_some() || !ends(self) {
             match self.dice.below(14) {
                 0..=3 if asked < ASKED => {
-                    let most = if self.dice.once_in(2) { 700 } else { 40 };
-                    let blocks = 1 + self.dice.below(most) as u32;
-                    let start = self.dice.below(self.current.len() as u64 - u64::from(blocks));
-                    let writes = self.dice.below(3) > 0;
-                    self.ask(writes, Extent::new(start, blocks));
+                    self.ask_at_random();
                     asked += 1;
                 }
                 4 if !is_raised && self.filling.is_none() && asked > 5 => {

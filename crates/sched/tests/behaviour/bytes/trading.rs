@@ -1,9 +1,9 @@
-//! Mirrored stripes come to have parity in place of copies while they are written: disks are lost before, meanwhile and after, and others
-//! take their places.
+//! Mirrored stripes come to have parity in place of copies while they are written: disks are lost before, meanwhile and after, and
+//! replaced by others.
 
 use super::raising::check_parities;
 use super::{ASKED, Bytes, DISKS, Inside, JOURNAL, Kept, TOGETHER};
-use block::{DiskId, Extent, Op, Qos, Request, RequestId};
+use block::{DiskId, Op, Qos, Request, RequestId};
 use sched::array::{Geometry, Level};
 use sched::{Health, Input, Scheduler};
 
@@ -62,11 +62,7 @@ impl Bytes {
             assert!(steps < 1_000_000, "it does not end");
             match self.dice.below(14) {
                 0..=3 if asked < ASKED => {
-                    let most = if self.dice.once_in(2) { 700 } else { 40 };
-                    let blocks = 1 + self.dice.below(most) as u32;
-                    let start = self.dice.below(self.current.len() as u64 - u64::from(blocks));
-                    let writes = self.dice.below(3) > 0;
-                    self.ask(writes, Extent::new(start, blocks));
+                    self.ask_at_random();
                     asked += 1;
                 }
                 4 if !is_traded && asked >= scene.traded_at && self.filling.is_none() && self.failed.is_empty() => {
