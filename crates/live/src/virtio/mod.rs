@@ -28,6 +28,8 @@ pub mod hostile;
 #[cfg(feature = "vhost-user")]
 mod inflight;
 #[cfg(feature = "vhost-user")]
+mod pacing;
+#[cfg(feature = "vhost-user")]
 mod port;
 #[cfg(feature = "vhost-user")]
 mod queue;

@@ -3,6 +3,7 @@
 use super::ask::{Chain, GuestRequest, Nonsense, Status};
 use super::disk::{EVENT_IDX, VirtualDisk};
 use super::inflight::InflightQueue;
+use super::pacing::Pacing;
 use crate::front::client::{ClientLine, Heard, moves};
 use crate::front::work::InFlightRequest;
 use crate::identity::Identity;
@@ -118,8 +119,9 @@ pub(crate) struct QueueLine {
     more: bool,
     /// Whether something was answered that nobody was called for.
     uncalled: bool,
-    /// Whether the bell is waited for.
+    /// Whether the bell is waited for, or the end of a pause; and when it is which.
     waits: bool,
+    pacing: Pacing,
     /// What is taken from it; and whether nothing is answered any more.
     open: QueueState,
     shut: bool,
@@ -148,6 +150,7 @@ impl QueueLine {
             more: false,
             uncalled: false,
             waits: false,
+            pacing: Pacing::new(),
             open: QueueState::Open,
             shut: false,
             told: None,
@@ -203,6 +206,9 @@ impl QueueLine {
     fn read(&mut self, room: Option<u64>) -> Result<Heard, Nonsense> {
         let Some(head) = self.next()? else {
             self.more = false;
+            if self.pacing.is_silent() {
+                return Ok(Heard::NotYet);
+            }
             let came = self.queue.enable_notification(&self.memory);
             return came.map(|came| if came { Heard::Again } else { Heard::NotYet }).map_err(|_| OUTSIDE);
         };
@@ -225,6 +231,7 @@ impl QueueLine {
             return Ok(Heard::NotYet);
         }
         *taken = true;
+        self.pacing.note_taken();
         self.again.pop_front();
         self.last = head;
         self.more = false;
@@ -317,12 +324,16 @@ impl ClientLine for QueueLine {
             return Ok(());
         }
         self.waits = true;
-        hands.kernel.push(&self.kick, RingToken::Received(number), RingOp::Await)
+        let awaited = self.pacing.begin_wait(hands.kernel.now()).unwrap_or(&self.kick);
+        hands.kernel.push(awaited, RingToken::Received(number), RingOp::Await)
     }
 
     fn note_received(&mut self, result: i32) -> bool {
         self.waits = false;
         self.quick = 0;
+        if self.pacing.end_wait() {
+            return result >= 0;
+        }
         let mut strokes = [0; 8];
         // It does not wait: who shares the bell may have heard it first.
         let _ = rustix::io::read(&self.kick, &mut strokes);

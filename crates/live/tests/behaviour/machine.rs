@@ -178,6 +178,21 @@ impl VirtualMachine {
         self.vrings[queue].kick.write(1).expect("a bell");
     }
 
+    /// Tells it of the last that was made available, unless it has said that it need not hear; whether it was told.
+    pub fn kick_where_heard(&self, queue: usize) -> bool {
+        let used = queue as u64 * RINGS + 0x8000;
+        let load = |at| -> u16 { self.memory.load(GuestAddress(at), Ordering::SeqCst).expect("inside") };
+        std::sync::atomic::fence(Ordering::SeqCst);
+        let hears = match self.features & EVENT_IDX != 0 {
+            true => load(used + 4 + u64::from(self.entries) * 8) == self.vrings[queue].available.wrapping_sub(1),
+            false => load(used) & 1 == 0,
+        };
+        if hears {
+            self.kick(queue);
+        }
+        hears
+    }
+
     /// Where the memory of a slot is: its header, then its data, then its status.
     pub fn data(queue: usize, slot: u16) -> u64 {
         SLOTS + (queue as u64 * 256 + u64::from(slot)) * SLOT

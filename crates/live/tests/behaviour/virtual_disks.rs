@@ -201,6 +201,51 @@ fn as_many_are_in_flight_as_a_queue_has_room_for() {
     service.stop();
 }
 
+/// A queue that is left alone for a while is looked at again, whatever its guest does then: asks on, waits, or asks one at a time.
+#[test]
+fn who_rings_only_where_he_is_heard_is_not_forgotten() {
+    for features in [ALL, ALL & !EVENT_IDX] {
+        let socket = place();
+        let service = serve(&socket, "");
+        let mut machine = VirtualMachine::up(&socket, 1, 256, features);
+        let (mut asked, mut heard, mut draw) = (0_u32, 0_u32, Pcg64Mcg::seed_from_u64(7));
+        let mut ask = |machine: &mut VirtualMachine, slot: u16| {
+            // Asking takes this guest so long that pauses cost it nothing.
+            let begun = std::time::Instant::now();
+            while begun.elapsed() < Duration::from_micros(20) {
+                std::hint::spin_loop();
+            }
+            machine.ask(0, slot, IN, draw.next_u64() % 16_000 * 8, 4096);
+            heard += u32::from(machine.kick_where_heard(0));
+            asked += 1;
+        };
+        for round in 0..12 {
+            let depth: u16 = if round % 3 == 2 { 1 } else { 32 };
+            let mut free: Vec<u16> = (0..depth).collect();
+            for _ in 0..if depth == 1 { 40 } else { 1500 } {
+                let slot = match free.pop() {
+                    Some(slot) => slot,
+                    None => {
+                        let answers = machine.wait(0, 1);
+                        assert!(answers.values().all(|status| *status == 0));
+                        free.extend(answers.into_keys());
+                        free.pop().expect("one is answered")
+                    }
+                };
+                ask(&mut machine, slot);
+            }
+            let left = usize::from(depth) - free.len();
+            assert_eq!(machine.wait(0, left).len(), left);
+            if round % 2 == 1 {
+                std::thread::sleep(Duration::from_millis(3));
+            }
+        }
+        println!("{asked} requests, {heard} strokes of the bell");
+        drop(machine);
+        service.stop();
+    }
+}
+
 #[test]
 fn what_was_in_flight_is_done_over_for_whoever_comes_again() {
     let socket = place();

@@ -25,11 +25,17 @@ const TICKS: f64 = 100.0;
 /// Who serves, and how the other does.
 const SERVERS: [&str; 3] = ["ours", "threads", "io_uring"];
 
-/// A load: what users call it, and what is asked of the device, but for where it ends.
-const LOADS: [(&str, char); 2] = [("4 KiB random reads, 32 at once", 'r'), ("4 KiB random writes, 32 at once", 'w')];
+/// A load: what users call it, which way its 4 KiB at random places go, and how many are asked at once.
+type Load = (&'static str, char, u32);
+const LOADS: [Load; 4] = [
+    ("reads, 32 at once", 'r', 32),
+    ("writes, 32 at once", 'w', 32),
+    ("reads, four at once", 'r', 4),
+    ("reads, one at a time", 'r', 1),
+];
 
 /// What was seen of a server under a load: requests a second, and microseconds of its processor for each.
-type Seen = BTreeMap<(&'static str, char), Vec<(f64, f64)>>;
+type Seen = BTreeMap<(&'static str, Load), Vec<(f64, f64)>>;
 
 /// A program that runs until it goes.
 struct HostServer(Child);
@@ -70,10 +76,10 @@ fn export(how: &str, file: &str, export: &str) -> Vec<String> {
 }
 
 /// Adds what was seen of one load: so many ended in what was counted of it, and all took so many seconds of a processor.
-fn add(seen: &mut Seen, server: &'static str, way: char, ended: f64, spent: f64) {
+fn add(seen: &mut Seen, server: &'static str, load: Load, ended: f64, spent: f64) {
     let per_second = ended / f64::from(SECONDS);
     let all = per_second * f64::from(SECONDS + BEFORE);
-    seen.entry((server, way)).or_default().push((per_second, spent * 1e6 / all));
+    seen.entry((server, load)).or_default().push((per_second, spent * 1e6 / all));
 }
 
 /// The number at a place of a line.
@@ -86,9 +92,9 @@ fn print_table(seen: &Seen) {
     if cfg!(debug_assertions) {
         println!("of a build that is not optimised: --release");
     }
-    for (name, way) in LOADS {
+    for load in LOADS {
         for other in &SERVERS[1..] {
-            let (own, theirs) = (&seen[&(SERVERS[0], way)], &seen[&(*other, way)]);
+            let (own, theirs) = (&seen[&(SERVERS[0], load)], &seen[&(*other, load)]);
             assert!(
                 own.len() == theirs.len() && own.iter().chain(theirs).all(|(rate, cost)| *rate > 0.0 && *cost > 0.0)
             );
@@ -99,7 +105,8 @@ fn print_table(seen: &Seen) {
             };
             let (rate, cost) = own[own.len() / 2];
             println!(
-                "{name}, beside aio={other}: {rate:.0}/s, {} of its; {cost:.0} us of a processor each, {} of its",
+                "{}, beside aio={other}: {rate:.0}/s, {} of its; {cost:.1} us of a processor each, {} of its",
+                load.0,
                 ratios(|it| it.0),
                 ratios(|it| it.1)
             );
@@ -118,7 +125,7 @@ fn find_other() -> Option<PathBuf> {
 }
 
 #[test]
-#[ignore = "three minutes; prints a table"]
+#[ignore = "five minutes; prints a table"]
 fn a_machine_s_disk_beside_that_of_qemu() {
     let (Some((parts, folder)), Some(other)) = (prepare(), find_other()) else { return };
     let path = &folder.0;
@@ -149,10 +156,10 @@ fn a_machine_s_disk_beside_that_of_qemu() {
     }
     let mut script = String::from("echo\n");
     for _ in 0..ROUNDS {
-        for (_, way) in LOADS {
+        for (_, way, depth) in LOADS {
             for (server, disk) in SERVERS.into_iter().zip(["vda", "vdb", "vdc"]) {
                 let _ = writeln!(script, "echo none > /sys/block/{disk}/queue/scheduler; echo TRY {server}");
-                let _ = writeln!(script, "asker /dev/{disk} {SECONDS} {way}:0:{}:4096:32:r", FILE << 20);
+                let _ = writeln!(script, "asker /dev/{disk} {SECONDS} {way}:0:{}:4096:{depth}:r", FILE << 20);
             }
         }
     }
@@ -169,12 +176,12 @@ fn a_machine_s_disk_beside_that_of_qemu() {
     let guest = BootedGuest::boot(path, &parts[0], 256, &disks.iter().map(String::as_str).collect::<Vec<_>>());
     let mut seen = Seen::new();
     for _ in 0..ROUNDS {
-        for (_, way) in LOADS {
+        for load in LOADS {
             for server in SERVERS {
                 guest.until(&format!("TRY {server}"));
                 let before = read_time(&servers[server].stat());
                 let ended = number(&guest.begins("CLASS "), 2);
-                add(&mut seen, server, way, ended, read_time(&servers[server].stat()) - before);
+                add(&mut seen, server, load, ended, read_time(&servers[server].stat()) - before);
             }
         }
     }
@@ -209,12 +216,12 @@ until grep -q 'is /dev/ublkb0' log; do kill -0 $ours || { cat log; exit; }; usle
     }
     script.push_str("until [ -e /dev/vdb ]; do usleep 50000; done\n");
     for _ in 0..ROUNDS {
-        for (_, way) in LOADS {
+        for (_, way, depth) in LOADS {
             for (server, disk) in SERVERS.into_iter().zip(["ublkb0", "vda", "vdb"]) {
                 let _ = writeln!(
                     script,
                     "echo none > /sys/block/{disk}/queue/scheduler\necho \"STAT $(cat /proc/${server}/stat)\"\n\
-                     asker /dev/{disk} {SECONDS} {way}:0:{}:4096:32:r\necho \"STAT $(cat /proc/${server}/stat)\"",
+                     asker /dev/{disk} {SECONDS} {way}:0:{}:4096:{depth}:r\necho \"STAT $(cat /proc/${server}/stat)\"",
                     FILE << 20
                 );
             }
@@ -233,7 +240,7 @@ fn find_modules() -> Option<Vec<(String, PathBuf)>> {
 }
 
 #[test]
-#[ignore = "three minutes; prints a table"]
+#[ignore = "five minutes; prints a table"]
 fn a_block_device_beside_that_of_qemu() {
     let (Some((parts, folder)), Some(other)) = (prepare(), find_other()) else { return };
     let (Some(modules), vdpa) = (find_modules(), Path::new("/usr/sbin/vdpa")) else {
@@ -255,11 +262,11 @@ fn a_block_device_beside_that_of_qemu() {
     let guest = BootedGuest::boot(path, &parts[0], 1024, &[]);
     let mut seen = Seen::new();
     for _ in 0..ROUNDS {
-        for (_, way) in LOADS {
+        for load in LOADS {
             for server in SERVERS {
                 let before = read_time(&guest.begins("STAT "));
                 let ended = number(&guest.begins("CLASS "), 2);
-                add(&mut seen, server, way, ended, read_time(&guest.begins("STAT ")) - before);
+                add(&mut seen, server, load, ended, read_time(&guest.begins("STAT ")) - before);
             }
         }
     }
