@@ -14,7 +14,7 @@ use std::rc::Rc;
 
 /// So long a queue is left alone.
 const PAUSE: Span = Span(100_000);
-/// A pause that finds fewer requests than this gains nothing.
+/// A pause is to gather so many times what a look by the bell finds, and no less than so many requests.
 const GAIN: u32 = 2;
 /// Requests over which a rate is taken.
 const STRETCH: u32 = 512;
@@ -134,7 +134,8 @@ impl Pacing {
         } else if self.pauses && self.left == 0 {
             (self.pauses, self.left, self.waited) = (false, 1, 1);
         } else if !self.pauses && self.left == 0 {
-            self.pauses = self.alarm.is_some() && by_bell * PAUSE.as_secs() >= f64::from(GAIN);
+            let found = (f64::from(self.stretch) / f64::from(self.looks)).max(1.0);
+            self.pauses = self.alarm.is_some() && by_bell * PAUSE.as_secs() >= f64::from(GAIN) * found;
             self.left = if self.pauses { KEPT_FOR } else { 1 };
         }
     }
