@@ -12,7 +12,7 @@ use super::slope::{DistanceSlope, Rise, Stride};
 const RISE: f64 = 0.005;
 /// A rise that is surely less is tried: what is lost meanwhile is little, and whether anything is lost shows. Among commands that a
 /// device has at once, a rise that does not count would take longer to be sure of than many must wait.
-const TRIED_RISE: f64 = 0.02;
+const TRIED_RISE: f64 = 0.01;
 
 /// How sure one must be, in standard errors: that times do not rise, and that they do.
 const SURE_OF_NONE: f64 = 2.0;
@@ -219,8 +219,8 @@ mod tests {
     fn arrival_is_followed_soon_where_commands_lie_in_one_another() {
         for an_octave in [0, 6_000] {
             let followed =
-                Play::new().go_on(6000, 100, |distance| 300_000 - an_octave * u64::from((distance + 1).ilog2()));
-            assert!(followed > 3000, "{followed} of 6,000 by arrival");
+                Play::new().go_on(12_000, 100, |distance| 300_000 - an_octave * u64::from((distance + 1).ilog2()));
+            assert!(followed > 6000, "{followed} of 12,000 by arrival");
         }
     }
 
