@@ -5,7 +5,7 @@
 //! It is a measurement: the service takes a real-time priority, and so does fio. `HALFTURN_SEEDS=N` has so many readers.
 
 use crate::served_array::{ArrayPlan, ServedArray, is_sound};
-use crate::tool::{find, have, run};
+use crate::tool::{find, have};
 use serde_json::json;
 use std::cell::Cell;
 use std::io::Write;
@@ -38,7 +38,7 @@ const PLANS: [RebuildPlan; 2] = [
     RebuildPlan {
         name: "interrupted",
         scheduler: "policy = \"c-look\"\nio = \"semi-preemptible\"\npreemption = \"always\"\nplan = { last_chunk_fua = false }\n\
-                    [scheduler.class.rebuild]\npreempts = false",
+                    [scheduler.class.rebuild]\npreempts = false\n[scheduler.class.data]\npreempts = true",
         tables: "[[workload]]\nname = \"rebuild\"\nkind = \"rebuild\"\nsize = \"512KiB\"\ndepth = 16\n",
     },
     RebuildPlan { name: "as it comes", scheduler: "policy = \"satf\"", tables: "" },
@@ -120,15 +120,6 @@ fn rebuild_some(array: &mut ServedArray, seconds: f64) -> f64 {
     array.status()["rebuild"]["done"].as_f64().unwrap_or(1.0)
 }
 
-fn fill(array: &mut ServedArray) {
-    array.serve_at(20.0);
-    let uri = format!("--uri={}", array.uri());
-    let bytes = array.status()["bytes"].as_u64().expect("a number");
-    let size = format!("--size={bytes}");
-    run(array.path(), "fio", &["--name=fill", "--ioengine=nbd", "--rw=write", "--bs=1m", "--iodepth=16", &uri, &size]);
-    array.serve_at(1.0);
-}
-
 fn measure(level: &str, plan: &RebuildPlan) {
     let mut array = ServedArray::new(ArrayPlan {
         array: format!("level = \"{level}\"\nstripe = \"64KiB\""),
@@ -138,7 +129,7 @@ fn measure(level: &str, plan: &RebuildPlan) {
         cylinders: 1512,
         time_scale: 1.0,
     });
-    fill(&mut array);
+    array.fill();
     let alone = rebuild_alone(&mut array);
     let megabytes = array.status()["written_bytes"].as_f64().expect("a number") / 1e6;
     say(format_args!("{level}, {}: {megabytes:.0} MB, a rebuild alone takes {alone:.1} s", plan.name));
@@ -193,7 +184,7 @@ fn rebuilt_beside_a_reader_who_does_not_feel_it() {
     if !have(&[("fio", "fio"), ("chrt", "util-linux")]) {
         return;
     }
-    for level in ["0/1", "5"] {
-        PLANS.iter().for_each(|plan| measure(level, plan));
+    for plan in &PLANS {
+        ["0/1", "5"].into_iter().for_each(|level| measure(level, plan));
     }
 }

@@ -124,6 +124,17 @@ impl ServedArray {
         });
     }
 
+    /// Writes all of it, at a quick pace of the clock.
+    pub fn fill(&mut self) {
+        let usual = self.plan.time_scale;
+        self.serve_at(20.0);
+        let uri = format!("--uri={}", self.uri());
+        let size = format!("--size={}", self.status()["bytes"]);
+        let fio = ["--name=fill", "--ioengine=nbd", "--rw=write", "--bs=1m", "--iodepth=16", &uri, &size];
+        run(self.path(), "fio", &fio);
+        self.serve_at(usual);
+    }
+
     /// What the service said in all its lives.
     pub fn said(&self) -> String {
         std::fs::read_to_string(self.path().join("said")).unwrap_or_default()
@@ -163,7 +174,8 @@ impl ServedArray {
 
     #[track_caller]
     pub fn ask(&self, question: &Value) -> Value {
-        self.try_to_ask(question).unwrap_or_else(|error| panic!("{question}: {error}"))
+        let answer = self.try_to_ask(question);
+        answer.unwrap_or_else(|error| panic!("{question}: {error}\n{}\n{:#}", self.said(), self.status()))
     }
 
     /// Asks for what may be refused.
