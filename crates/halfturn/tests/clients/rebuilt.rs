@@ -1,4 +1,4 @@
-//! A rebuild that clients do not feel, in real time: arrays of eight emulated drives of 370 MB, one of which was replaced, and a reader
+//! A rebuild that clients do not feel, in real time: arrays of eight emulated drives of 200 MB, one of which was replaced, and a reader
 //! who asks for 20 blocks a second in all, beside the same array with the drive lacking. How fast the rebuild is beside that reader, and beside
 //! one who asks for as much as he can have, is told, too.
 //!
@@ -14,6 +14,8 @@ use std::time::{Duration, Instant};
 
 /// The disk that is replaced.
 const LOST: u16 = 3;
+/// How long it takes greedy readers to have each drive read more pieces than it has segments.
+const CACHES_S: f64 = 4.0;
 /// The machine stood still when nobody was asked for so long.
 const STILL: Duration = Duration::from_secs(1);
 
@@ -91,6 +93,11 @@ fn lose(array: &ServedArray) {
     array.wait_until("given up", |array| array["disks"][usize::from(LOST)]["state"] == "given up");
 }
 
+/// Has the drives read something else, so that none still holds what is read again with the same seed.
+fn empty_caches(array: &ServedArray) {
+    start(array, Reader::Greedy, CACHES_S, u64::MAX >> 1).wait().expect("fio ends");
+}
+
 /// Seconds that the rebuild takes; nothing where all of the machine stood still meanwhile.
 fn rebuild(array: &mut ServedArray) -> Option<f64> {
     let begun = Instant::now();
@@ -126,7 +133,7 @@ fn measure(level: &str, plan: &RebuildPlan) {
         scheduler: plan.scheduler,
         serve: "",
         tables: plan.tables,
-        cylinders: 1512,
+        cylinders: 800,
         time_scale: 1.0,
     });
     array.fill();
@@ -138,10 +145,12 @@ fn measure(level: &str, plan: &RebuildPlan) {
     for seed in 1..=seeds {
         let (took, with, without) = loop {
             lose(&array);
+            empty_caches(&array);
             let begun = Instant::now();
             start(&array, Reader::Calm, alone * 1.3, seed).wait().expect("fio ends");
             let log = std::fs::read(array.path().join("reader_clat.1.log")).expect("a log");
             let is_still = begun.elapsed().as_secs_f64() > alone * 1.3 + 2.0;
+            empty_caches(&array);
             let mut reader = start(&array, Reader::Calm, alone * 1.3, seed);
             let took = rebuild(&mut array);
             reader.wait().expect("fio ends");

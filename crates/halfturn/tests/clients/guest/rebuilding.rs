@@ -15,11 +15,11 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Seconds of each reading, and how long a rebuild goes on before.
-const SECONDS: u32 = 20;
+const SECONDS: u32 = 15;
 const BEFORE: u32 = 3;
-const CYLINDERS: u32 = 2400;
-/// MB/s that are written to the disk that took a place, at most; 0 for no cap.
-const CAPS: [f64; 5] = [0.5, 1.0, 2.0, 4.0, 0.0];
+const CYLINDERS: u32 = 1600;
+/// MB/s that are written to the disk that took a place, at most.
+const CAPS: [f64; 5] = [0.5, 1.0, 2.0, 4.0, 8.0];
 /// Bytes of a request of ours, of which a seventh is of each disk.
 const REQUEST: f64 = 524_288.0;
 const LOST: u16 = 3;
@@ -47,7 +47,7 @@ fn script() -> String {
     let mut script = String::from(BEGIN);
     let _ = writeln!(script, "leave; sleep 1; echo MISSING md; reader /dev/md0 {SECONDS} 20 1");
     for (number, cap) in CAPS.iter().enumerate() {
-        let kib = if *cap > 0.0 { (cap * 1e6 / 1024.0) as u32 } else { 1_000_000 };
+        let kib = (cap * 1e6 / 1024.0) as u32;
         let _ = writeln!(
             script,
             "echo {kib} > /sys/block/md0/md/sync_speed_max; mdadm --zero-superblock /dev/vdd > log 2>&1 || cat log\n\
@@ -78,7 +78,7 @@ fn measure_md(guest: &BootedGuest) -> (Vec<Point>, [f64; 2]) {
         let waits = read_waits(&guest.begins("READER"));
         let line = guest.begins("PACE");
         let numbers: Vec<f64> = line.split(' ').skip(1).map(|word| word.parse().unwrap_or(f64::NAN)).collect();
-        let [_, from, to, began, ended] = numbers[..] else { panic!("{line}") };
+        let [_, from, to, began, ended] = numbers[..] else { panic!("the rebuild is not under way: {line}") };
         points.push(Point { mb_s: (to - from) * 1024.0 / 1e6 / (ended - began), waits });
     }
     (points, missing)
