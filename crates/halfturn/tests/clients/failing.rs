@@ -117,7 +117,7 @@ impl FailingScene {
         let sums = seed % 2 == 1;
         let plan = ArrayPlan {
             array: format!("level = \"{}\"\nstripe = \"64KiB\"\nchecksums = {sums}", level.name),
-            scheduler: if seed % 3 == 0 {
+            scheduler: if seed.is_multiple_of(3) {
                 "policy = \"satf\"\nio = \"semi-preemptible\"\npreemption = \"always\""
             } else {
                 "policy = \"satf\""

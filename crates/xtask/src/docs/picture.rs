@@ -32,10 +32,15 @@ pub fn draw(program: &Program) -> Result<String, String> {
     for ((model, name), left) in DRIVES.into_iter().zip(PANELS) {
         let points = WAYS.map(|(labels, _, _)| find_point(runs, model, labels));
         let points = points.into_iter().collect::<Option<Vec<_>>>().ok_or_else(|| format!("no runs of {model}"))?;
-        let points: Vec<Point> = points
+        let points: Vec<PanelPoint> = points
             .into_iter()
             .zip(WAYS)
-            .map(|((x, y), (_, way, colour))| Point { x, y, told: format!("{way}: {x:.1} MB/s, {y:.1} ms"), colour })
+            .map(|((x, y), (_, way, colour))| PanelPoint {
+                x,
+                y,
+                told: format!("{way}: {x:.1} MB/s, {y:.1} ms"),
+                colour,
+            })
             .collect();
         let panel = Panel { name, left, across: "bulk stream, MB/s", aside: "reader's mean response, ms" };
         panel.draw(&mut svg, &points);
@@ -57,7 +62,7 @@ fn find_point(runs: &[Value], model: &str, [io, preemption, at]: [&str; 3]) -> O
 }
 
 /// A point of a panel, what is told of it, and its colour.
-pub struct Point {
+pub struct PanelPoint {
     pub x: f64,
     pub y: f64,
     pub told: String,
@@ -73,7 +78,7 @@ pub struct Panel<'a> {
 }
 
 impl Panel<'_> {
-    pub fn draw(&self, svg: &mut String, points: &[Point]) {
+    pub fn draw(&self, svg: &mut String, points: &[PanelPoint]) {
         let Panel { name, left, across, aside } = self;
         let (x_step, x_end) = round_axis(points.iter().map(|point| point.x).fold(0.0, f64::max));
         let (y_step, y_end) = round_axis(points.iter().map(|point| point.y).fold(0.0, f64::max));
@@ -99,7 +104,7 @@ impl Panel<'_> {
         let _ = writeln!(svg, "<text x=\"{middle}\" y=\"{}\" text-anchor=\"middle\">{across}</text>", bottom + 32.0);
         let turned = format!("translate({:.0},{:.0}) rotate(-90)", left - 36.0, TOP + HEIGHT / 2.0);
         let _ = writeln!(svg, "<text transform=\"{turned}\" text-anchor=\"middle\">{aside}</text>");
-        for Point { x, y, told, colour } in points {
+        for PanelPoint { x, y, told, colour } in points {
             let (cx, cy) = (left + x / x_end * WIDTH, bottom - y / y_end * HEIGHT);
             let _ = writeln!(
                 svg,

@@ -1,7 +1,7 @@
 //! The picture of a rebuild: what readers wait beside it, by how fast it is, as Halfturn, md, ZFS and minio do it.
 
 use super::Program;
-use super::picture::{PANELS, Panel, Point};
+use super::picture::{PANELS, Panel, PanelPoint};
 use serde_json::Value;
 use std::fmt::Write as _;
 
@@ -22,7 +22,7 @@ const WAYS: [(&str, &str, &[&[&str]]); 4] = [
 ];
 
 /// How fast the rebuild is, and what readers wait beside it: MB/s, mean and 99th percentile in ms.
-type Found = [f64; 3];
+type RebuildFigures = [f64; 3];
 
 /// Draws the picture of the page on rebuilds, as an SVG.
 pub fn draw(program: &Program) -> Result<String, String> {
@@ -46,13 +46,13 @@ pub fn draw(program: &Program) -> Result<String, String> {
          <!-- {COMMAND}, with what crates/xtask/src/docs/rebuild.rs sets -->\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n"
     );
     for ((name, at), left) in [("Readers' mean response", 1), ("Their 99th percentile", 2)].into_iter().zip(PANELS) {
-        let point = |(way, colour): (&str, &'static str), found: &Found| Point {
+        let point = |(way, colour): (&str, &'static str), found: &RebuildFigures| PanelPoint {
             x: found[0],
             y: found[at],
             told: format!("{way}: {:.0} MB/s, mean {:.2} ms, p99 {:.1} ms", found[0], found[1], found[2]),
             colour,
         };
-        let points: Vec<Point> = WAYS
+        let points: Vec<PanelPoint> = WAYS
             .iter()
             .zip(&ways)
             .flat_map(|((way, colour, _), found)| found.iter().map(move |found| point((way, colour), found)))
@@ -67,16 +67,16 @@ pub fn draw(program: &Program) -> Result<String, String> {
     Ok(svg + "</svg>\n")
 }
 
-fn find(run: &Value) -> Option<Found> {
+fn find(run: &Value) -> Option<RebuildFigures> {
     let classes = &run["classes"];
     let waits = &classes["users"]["response_ms"];
     Some([classes["rebuild"]["throughput_mb_s"].as_f64()?, waits["mean"].as_f64()?, waits["p99"].as_f64()?])
 }
 
 /// A point of another way that none of ours is better than: as fast to a thousandth, with less to wait in the mean and at the end.
-fn find_unbeaten(ways: &[Vec<Found>]) -> Option<String> {
+fn find_unbeaten(ways: &[Vec<RebuildFigures>]) -> Option<String> {
     let (ours, others) = ways.split_first()?;
-    let beats = |own: &Found, it: &Found| own[0] >= 0.999 * it[0] && own[1] < it[1] && own[2] < it[2];
+    let beats = |own: &RebuildFigures, it: &RebuildFigures| own[0] >= 0.999 * it[0] && own[1] < it[1] && own[2] < it[2];
     let unbeaten = others.iter().flatten().find(|it| !ours.iter().any(|own| beats(own, it)))?;
     Some(format!(
         "a rebuild as others do it is not beaten: MB/s, mean and p99 {unbeaten:.2?}; say so in docs/guide/rebuild.md"

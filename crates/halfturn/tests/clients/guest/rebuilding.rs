@@ -38,7 +38,7 @@ leave() { mdadm /dev/md0 --fail /dev/vdd > log 2>&1 || cat log; mdadm /dev/md0 -
 "#;
 
 /// How a point was found: what the rebuild wrote a second, and what the reader waited, mean and 99th percentile.
-struct Point {
+struct PacedPoint {
     mb_s: f64,
     waits: [f64; 2],
 }
@@ -70,7 +70,7 @@ fn read_waits(line: &str) -> [f64; 2] {
 }
 
 /// The kernel's array, at each cap.
-fn measure_md(guest: &BootedGuest) -> (Vec<Point>, [f64; 2]) {
+fn measure_md(guest: &BootedGuest) -> (Vec<PacedPoint>, [f64; 2]) {
     guest.until("MISSING md");
     let missing = read_waits(&guest.begins("READER"));
     let mut points = Vec::new();
@@ -79,13 +79,13 @@ fn measure_md(guest: &BootedGuest) -> (Vec<Point>, [f64; 2]) {
         let line = guest.begins("PACE");
         let numbers: Vec<f64> = line.split(' ').skip(1).map(|word| word.parse().unwrap_or(f64::NAN)).collect();
         let [_, from, to, began, ended] = numbers[..] else { panic!("the rebuild is not under way: {line}") };
-        points.push(Point { mb_s: (to - from) * 1024.0 / 1e6 / (ended - began), waits });
+        points.push(PacedPoint { mb_s: (to - from) * 1024.0 / 1e6 / (ended - began), waits });
     }
     (points, missing)
 }
 
 /// Ours, at each cap.
-fn measure_ours(guest: &BootedGuest, array: &mut ServedArray) -> (Vec<Point>, [f64; 2]) {
+fn measure_ours(guest: &BootedGuest, array: &mut ServedArray) -> (Vec<PacedPoint>, [f64; 2]) {
     guest.until("BEGIN missing");
     array.ask(&json!({ "verb": "array", "fail": LOST }));
     let missing = read_waits(&guest.begins("READER"));
@@ -103,14 +103,14 @@ fn measure_ours(guest: &BootedGuest, array: &mut ServedArray) -> (Vec<Point>, [f
         let done = |array: &ServedArray| array.status()["rebuild"]["done"].as_f64().unwrap_or(1.0);
         let (from, began) = (done(array), Instant::now());
         let waits = read_waits(&guest.begins("READER"));
-        points.push(Point { mb_s: (done(array) - from) * bytes / 1e6 / began.elapsed().as_secs_f64(), waits });
+        points.push(PacedPoint { mb_s: (done(array) - from) * bytes / 1e6 / began.elapsed().as_secs_f64(), waits });
     }
     (points, missing)
 }
 
-fn tell(who: &str, points: &[Point], missing: [f64; 2]) {
+fn tell(who: &str, points: &[PacedPoint], missing: [f64; 2]) {
     println!("{who}, a disk lacking: {:.2} and {:.1} ms", missing[0], missing[1]);
-    for (cap, Point { mb_s, waits: [mean, p99] }) in CAPS.iter().zip(points) {
+    for (cap, PacedPoint { mb_s, waits: [mean, p99] }) in CAPS.iter().zip(points) {
         let more = [mean - missing[0], p99 - missing[1]];
         println!("{who}, cap {cap}: {mb_s:.2} MB/s, {mean:.2} and {p99:.1} ms; {:.2} and {:.1} more", more[0], more[1]);
     }
