@@ -34,7 +34,9 @@ disks="/dev/vda /dev/vdb /dev/vdc /dev/vdd /dev/vde /dev/vdf /dev/vdg /dev/vdh"
 mdadm --create /dev/md0 --run --assume-clean --metadata=1.2 --bitmap=none --level=5 --chunk=64 --raid-devices=8 $disks > log 2>&1 || cat log
 echo 1 > /sys/block/md0/md/sync_speed_min
 done_kib() { sed -n 's/.*(\([0-9]*\)\/[0-9]*).*/\1/p' /proc/mdstat | tail -1; }
-leave() { mdadm /dev/md0 --fail /dev/vdd > log 2>&1 || cat log; mdadm /dev/md0 --remove /dev/vdd > log 2>&1 || cat log; }
+# A rebuild that is under way ends first.
+insist() { until $* > log 2>&1; do cat log; sleep 1; done; }
+leave() { mdadm /dev/md0 --fail /dev/vdd > log 2>&1 || cat log; insist mdadm /dev/md0 --remove /dev/vdd; }
 "#;
 
 /// How a point was found: what the rebuild wrote a second, and what the reader waited, mean and 99th percentile.
@@ -51,7 +53,7 @@ fn script() -> String {
         let _ = writeln!(
             script,
             "echo {kib} > /sys/block/md0/md/sync_speed_max; mdadm --zero-superblock /dev/vdd > log 2>&1 || cat log\n\
-             mdadm /dev/md0 --add /dev/vdd > log 2>&1 || cat log; sleep {BEFORE}\n\
+             insist mdadm /dev/md0 --add /dev/vdd; sleep {BEFORE}\n\
              from=$(done_kib); began=$(cut -d' ' -f1 /proc/uptime); reader /dev/md0 {SECONDS} 20 1\n\
              echo PACE {number} $from $(done_kib) $began $(cut -d' ' -f1 /proc/uptime); leave"
         );
@@ -78,8 +80,12 @@ fn measure_md(guest: &BootedGuest) -> (Vec<PacedPoint>, [f64; 2]) {
         let waits = read_waits(&guest.begins("READER"));
         let line = guest.begins("PACE");
         let numbers: Vec<f64> = line.split(' ').skip(1).map(|word| word.parse().unwrap_or(f64::NAN)).collect();
-        let [_, from, to, began, ended] = numbers[..] else { panic!("the rebuild is not under way: {line}") };
-        points.push(PacedPoint { mb_s: (to - from) * 1024.0 / 1e6 / (ended - began), waits });
+        // A rebuild that is not under way is no point.
+        let mb_s = match numbers[..] {
+            [_, from, to, began, ended] => (to - from) * 1024.0 / 1e6 / (ended - began),
+            _ => f64::NAN,
+        };
+        points.push(PacedPoint { mb_s, waits });
     }
     (points, missing)
 }
