@@ -2,7 +2,7 @@
 //! time. A virtual machine has md's drives as disks of its own, and our array as one. The same program reads 20 blocks a second of either,
 //! while the rebuild is capped at five paces; what it waits where a disk is only lacking is the measure.
 //!
-//! The machine is emulated, and adds to each request; it does so to both.
+//! Each reading has a seed of its own, since a drive may still hold what was read before; md and ours have the same ones. The machine is emulated, and adds to each request; it does so to both.
 
 use super::{BootedGuest, KillableServer, archive, link_programs, prepare};
 use crate::served_array::{ArrayPlan, ServedArray, write_small_drive};
@@ -54,14 +54,15 @@ fn script() -> String {
             script,
             "echo {kib} > /sys/block/md0/md/sync_speed_max; mdadm --zero-superblock /dev/vdd > log 2>&1 || cat log\n\
              insist mdadm /dev/md0 --add /dev/vdd; sleep {BEFORE}\n\
-             from=$(done_kib); began=$(cut -d' ' -f1 /proc/uptime); reader /dev/md0 {SECONDS} 20 1\n\
+             from=$(done_kib); began=$(cut -d' ' -f1 /proc/uptime); reader /dev/md0 {SECONDS} 20 1{number}\n\
              echo PACE {number} $from $(done_kib) $began $(cut -d' ' -f1 /proc/uptime); leave"
         );
     }
     script.push_str("mdadm --stop /dev/md0 > log 2>&1 || cat log\n");
     let _ = writeln!(script, "echo BEGIN missing; sleep {BEFORE}; reader /dev/vdi {SECONDS} 20 1; echo END");
     for number in 0..CAPS.len() {
-        let _ = writeln!(script, "echo BEGIN {number}; sleep {BEFORE}; reader /dev/vdi {SECONDS} 20 1; echo END");
+        let _ =
+            writeln!(script, "echo BEGIN {number}; sleep {BEFORE}; reader /dev/vdi {SECONDS} 20 1{number}; echo END");
     }
     script + "echo DONE\n"
 }
