@@ -17,7 +17,9 @@ mod crowd;
 mod databases;
 mod dice;
 mod extended;
+mod failing;
 mod fio;
+mod full_log;
 #[cfg(feature = "vhost-user")]
 mod guest;
 mod hostile;
@@ -25,8 +27,10 @@ mod mounted;
 mod nbdkit;
 mod offered;
 mod pages;
+mod rebuilt;
 mod reloaded;
 #[cfg(feature = "tls")]
 mod secured;
+mod served_array;
 mod server;
 mod tool;

@@ -21,6 +21,10 @@ mod growing;
 
 /// Clients have been silent for so long: who asks again at once has done so.
 const SILENCE: Span = Span(1_000_000);
+/// What a request takes of disks alone, at most, as long as none had them alone.
+const PRESUMED: Span = Span(50_000_000);
+/// Requests at once, at most, where it is behind its least part: beside many clients each takes long.
+const MOST_BEHIND: usize = 16;
 /// What is behind its least part catches up on no more than this.
 const CATCH_UP: Span = Span(500_000_000);
 /// How often is noted how far a rebuild has come.
@@ -112,8 +116,9 @@ struct FlyingErrand {
     part: Option<(u64, u64)>,
     rows: u64,
     asked: Time,
-    /// Whether clients waited for nothing when it was asked for.
+    /// Whether nobody waited for anything when it was asked for; what it was taken to cost then.
     alone: bool,
+    charged: Span,
 }
 
 /// What is to be noted on the disks, after a flush.
@@ -337,15 +342,17 @@ impl Upkeep {
 
     fn repair_due(&self, clients: Clients) -> Option<Time> {
         let (_, sweep) = self.sweep.as_ref()?;
-        let pace = self.pace();
-        if self.count_flying() >= pace.depth.min(MOST_ERRANDS) as usize {
-            return None;
-        }
+        let (pace, flying) = (self.pace(), self.count_flying());
+        let has_room = flying < pace.depth.min(MOST_ERRANDS) as usize;
         if !sweep.has_more() {
-            return self.retry_at.filter(|_| sweep.count_failed() > 0);
+            return self.retry_at.filter(|_| sweep.count_failed() > 0 && has_room);
         }
         let paced = self.last.map_or(Time::ZERO, |last| last + pace.apart);
-        Some(paced.max(self.due_beside(&pace, clients)?))
+        let beside = match has_room {
+            true => self.due_beside(&pace, clients)?,
+            false => pace.floor.filter(|floor| *floor > 0.0 && flying < MOST_BEHIND).map(|_| self.behind_from)?,
+        };
+        Some(paced.max(beside))
     }
 
     /// What is asked for now, if anything is.
@@ -381,8 +388,13 @@ impl Upkeep {
     }
 
     fn fly(&mut self, now: Time, part: Option<(u64, u64)>, rows: u64, clients: Clients) -> u32 {
-        let alone = clients.outstanding == 0;
-        let errand = Some(FlyingErrand { pass: self.pass, part, rows, asked: now, alone });
+        let alone = clients.outstanding == 0 && self.is_idle();
+        let charged = self.alone.unwrap_or(PRESUMED);
+        if let Some(floor) = self.find_floor() {
+            let from = self.behind_from.max(Time(now.0.saturating_sub(CATCH_UP.0)));
+            self.behind_from = from + Span((charged.0 as f64 / floor) as u64);
+        }
+        let errand = Some(FlyingErrand { pass: self.pass, part, rows, asked: now, alone, charged });
         let free = self.flying.iter().position(Option::is_none);
         match free {
             Some(number) => self.flying[number] = errand,
@@ -395,7 +407,7 @@ impl Upkeep {
     pub(crate) fn end(&mut self, now: Time, number: u32, how: Ending) {
         self.now = now;
         let Some(errand) = self.flying.get_mut(number as usize).and_then(Option::take) else { return };
-        self.charge(now, &errand);
+        self.settle(now, &errand);
         match errand.part {
             None => self.end_flush(now, &errand, how),
             Some(_) if errand.pass == MOVE => self.end_move(now, how),
@@ -430,16 +442,22 @@ impl Upkeep {
         }
     }
 
-    /// What a request has taken counts against its least part: where others were served meanwhile, what one takes alone.
-    fn charge(&mut self, now: Time, errand: &FlyingErrand) {
+    /// The least part of the time, where it has one.
+    fn find_floor(&self) -> Option<f64> {
+        self.pace().floor.filter(|floor| *floor > 0.0)
+    }
+
+    /// What a request takes alone counts against its least part, where others were served meanwhile, too: it counts when it is asked for,
+    /// so that those that take long are asked for side by side. One that took less counts for what it took.
+    fn settle(&mut self, now: Time, errand: &FlyingErrand) {
         let took = now.since(errand.asked);
         if errand.alone && errand.part.is_some() {
             self.alone = Some(self.alone.map_or(took, |alone| Span((alone.0 * 7 + took.0) / 8)));
         }
-        let Some(floor) = self.pace().floor.filter(|floor| *floor > 0.0) else { return };
-        let cost = self.alone.map_or(took, |alone| alone.min(took));
-        let from = self.behind_from.max(Time(now.0.saturating_sub(CATCH_UP.0)));
-        self.behind_from = from + Span((cost.0 as f64 / floor) as u64);
+        if let Some(floor) = self.find_floor() {
+            let less = errand.charged.0.saturating_sub(took.0) as f64;
+            self.behind_from = Time(self.behind_from.0.saturating_sub((less / floor) as u64));
+        }
     }
 
     /// A disk that was being filled holds what it should, though maybe not on its medium.

@@ -513,6 +513,10 @@ impl LiveDevice for Members {
         (0..self.geometry.disks()).map(DiskId).filter(|disk| !counts(disk)).collect()
     }
 
+    fn foretold(&self) -> &[DiskId] {
+        &self.foretold
+    }
+
     fn write_log(&mut self) -> Option<&mut WriteLog> {
         self.log.as_mut()
     }

@@ -186,6 +186,11 @@ pub trait LiveDevice {
         Vec::new()
     }
 
+    /// Of these, those that the core has not given up yet: it hears that they are of no use.
+    fn foretold(&self) -> &[DiskId] {
+        &[]
+    }
+
     /// Disks that are being filled from the beginning, and up to which block each is.
     fn filling(&self) -> Vec<(DiskId, u64)> {
         Vec::new()

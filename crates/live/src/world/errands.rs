@@ -198,8 +198,9 @@ impl<S: RequestSource, K: Kernel> LiveWorld<S, K> {
         if self.news.is_empty() {
             return None;
         }
-        let lacking = self.unit.lacking();
-        let is_due = |input: &Input| !matches!(input, Input::Disk(disk, Health::Replaced) if !lacking.contains(disk));
+        let (lacking, foretold) = (self.unit.lacking(), self.unit.foretold());
+        let is_given_up = |disk: &DiskId| lacking.contains(disk) && !foretold.contains(disk);
+        let is_due = |input: &Input| !matches!(input, Input::Disk(disk, Health::Replaced) if !is_given_up(disk));
         let input = self.news.iter().position(is_due).and_then(|place| self.news.remove(place))?;
         Some(self.take_news(input))
     }
@@ -271,6 +272,8 @@ impl<S: RequestSource, K: Kernel> LiveWorld<S, K> {
     /// News of a disk whose place another takes: it does so now, when nothing of the one before is awaited any more.
     pub(super) fn take_news(&mut self, input: Input) -> Input {
         let Input::Disk(disk, Health::Replaced) = input else { return input };
+        // What is still to be told of the one before is not true of this one.
+        self.news.retain(|news| *news != Input::Disk(disk, Health::Failed));
         if !self.unit.change_disk(disk) {
             return Input::Disk(disk, Health::Failed);
         }

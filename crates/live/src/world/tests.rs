@@ -4,6 +4,7 @@ use super::*;
 use crate::Clock;
 use block::Caps;
 use load::experiment::IoBackend;
+use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 /// Two disks, each a copy of the other.
@@ -17,6 +18,8 @@ struct Pair {
     /// What its first disk does for a second parity.
     joins: Option<Health>,
     leaves: Option<Health>,
+    /// Whether its first disk, which is lacking then, was only foretold to be.
+    foretold: Option<Rc<Cell<bool>>>,
 }
 
 impl LiveDevice for Pair {
@@ -55,6 +58,14 @@ impl LiveDevice for Pair {
 
     fn next_health(&mut self) -> Option<(DiskId, Health)> {
         self.leaves.take().map(|health| (DiskId(0), health))
+    }
+
+    fn lacking(&self) -> Vec<DiskId> {
+        self.foretold.iter().map(|_| DiskId(0)).collect()
+    }
+
+    fn foretold(&self) -> &[DiskId] {
+        if self.foretold.as_ref().is_some_and(|foretold| foretold.get()) { &[DiskId(0)] } else { &[] }
     }
 
     fn next_refusal(&mut self) -> Option<DiskId> {
@@ -190,6 +201,20 @@ fn what_took_the_place_of_a_disk_is_lacking_until_it_is_filled() {
     let mut world = self::world(Pair { silent: true, ..Pair::default() });
     assert_eq!(world.take_news(replaced), Input::Disk(DiskId(0), Health::Failed), "the place is not taken");
     assert!(world.can_spare(DiskId(1)));
+}
+
+/// The core gives up what failed when no row is being written; only then another is in its place, and nothing of the one before is told of it.
+#[test]
+fn a_disk_takes_a_place_when_the_core_has_given_up_the_one_before_and_nothing_of_that_is_told_of_it() {
+    let [failed, replaced] = [Health::Failed, Health::Replaced].map(|health| Input::Disk(DiskId(0), health));
+    let foretold = Rc::new(Cell::new(true));
+    let mut world = world(Pair { foretold: Some(foretold.clone()), ..Pair::default() });
+    world.news.clear();
+    world.news.extend([replaced, failed]);
+    assert_eq!((world.next_news(), world.next_news()), (Some(failed), None), "the core has not given it up");
+    foretold.set(false);
+    world.news.push_back(failed);
+    assert_eq!((world.next_news(), world.next_news()), (Some(replaced), None));
 }
 
 #[test]

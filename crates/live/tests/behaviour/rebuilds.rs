@@ -115,6 +115,23 @@ fn disks_that_fail_are_replaced_and_rebuilt_while_clients_verify_and_others_may_
     }
 }
 
+/// Who says twice that the array is to go on without a disk says nothing of the one that takes its place.
+#[test]
+fn a_disk_that_was_given_up_and_is_failed_again_is_replaced_by_a_sound_one() {
+    let files = Disks::new(4);
+    let text = files.text("level = \"5\"\nstripe = \"16KiB\"", "");
+    create(&text);
+    let service = Running::new(&text, 1.0);
+    ask_at_random(&service, "a", (0, PART), 5, 10);
+    for _ in 0..2 {
+        tell(&service, ArrayOrder::Fail(DiskId(2))).expect("the array goes on without it");
+        wait_until(&service, |array| states(array)[2] == "given up");
+    }
+    replace(&service, 2, &files.more("new", DISK)).expect("it is replaced");
+    wait_until(&service, is_sound);
+    service.stop();
+}
+
 /// At so many requests a second; 0 for no cap.
 fn pace(rate: f64) -> ArrayOrder {
     ArrayOrder::Pace(PaceChange { floor: None, rate: Some(rate) })

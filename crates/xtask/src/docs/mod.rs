@@ -3,6 +3,7 @@
 
 mod papers;
 mod picture;
+mod rebuild;
 mod validation;
 
 use crate::budget::{CostTable, cost_tables, table_titled};
@@ -61,8 +62,11 @@ pub fn run(root: &Path, arguments: &[String]) -> Result<bool, String> {
         _ => return Err("there is one option\n  mend: cargo xtask docs --check".into()),
     };
     let program = Program::build(root, check)?;
-    let figures =
-        [("docs/performance.md", performance(root)?), ("docs/reader-beside-bulk.svg", picture::draw(&program)?)];
+    let figures = [
+        ("docs/performance.md", performance(root)?),
+        ("docs/reader-beside-bulk.svg", picture::draw(&program)?),
+        ("docs/rebuild-beside-readers.svg", rebuild::draw(&program)?),
+    ];
     let mut stale = Vec::new();
     for (page, text) in figures {
         match check {

@@ -15,7 +15,7 @@ const WAYS: [([&str; 3], &str, &str); 4] = [
     (["semi-preemptible", "always", "jit"], "short commands, preempted just in time", "#d62728"),
 ];
 /// A panel's left edge, width, top and height, in pixels.
-const PANELS: [f64; 2] = [56.0, 456.0];
+pub const PANELS: [f64; 2] = [56.0, 456.0];
 const WIDTH: f64 = 330.0;
 const TOP: f64 = 40.0;
 const HEIGHT: f64 = 220.0;
@@ -30,9 +30,20 @@ pub fn draw(program: &Program) -> Result<String, String> {
         COMMAND.replace("--", "- -")
     );
     for ((model, name), left) in DRIVES.into_iter().zip(PANELS) {
-        let points = WAYS.map(|(labels, _, _)| point(runs, model, labels));
+        let points = WAYS.map(|(labels, _, _)| find_point(runs, model, labels));
         let points = points.into_iter().collect::<Option<Vec<_>>>().ok_or_else(|| format!("no runs of {model}"))?;
-        panel(&mut svg, name, left, &points);
+        let points: Vec<PanelPoint> = points
+            .into_iter()
+            .zip(WAYS)
+            .map(|((x, y), (_, way, colour))| PanelPoint {
+                x,
+                y,
+                told: format!("{way}: {x:.1} MB/s, {y:.1} ms"),
+                colour,
+            })
+            .collect();
+        let panel = Panel { name, left, across: "bulk stream, MB/s", aside: "reader's mean response, ms" };
+        panel.draw(&mut svg, &points);
     }
     for (i, (_, name, colour)) in WAYS.iter().enumerate() {
         let (x, y) = (PANELS[i % 2], 326.0 + 20.0 * (i / 2) as f64);
@@ -43,51 +54,70 @@ pub fn draw(program: &Program) -> Result<String, String> {
 }
 
 /// The stream's MB/s and the reader's mean response in ms.
-fn point(runs: &[Value], model: &str, [io, preemption, at]: [&str; 3]) -> Option<(f64, f64)> {
+fn find_point(runs: &[Value], model: &str, [io, preemption, at]: [&str; 3]) -> Option<(f64, f64)> {
     let wanted = [("model", model), ("io", io), ("preemption", preemption), ("preempt_at", at)];
     let run = runs.iter().find(|run| wanted.iter().all(|(key, value)| run["labels"][key] == *value))?;
     let classes = &run["classes"];
     Some((classes["stream"]["throughput_mb_s"].as_f64()?, classes["interactive"]["response_ms"]["mean"].as_f64()?))
 }
 
-fn panel(svg: &mut String, name: &str, left: f64, points: &[(f64, f64)]) {
-    let most = |axis: fn(&(f64, f64)) -> f64| points.iter().map(axis).fold(0.0, f64::max);
-    let (x_step, x_end) = round_axis(most(|point| point.0));
-    let (y_step, y_end) = round_axis(most(|point| point.1));
-    let bottom = TOP + HEIGHT;
-    let _ = writeln!(svg, "<text x=\"{left}\" y=\"28\" font-weight=\"bold\">{name}</text>");
-    let _ = writeln!(
-        svg,
-        "<rect x=\"{left}\" y=\"{TOP}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"none\" stroke=\"#999\"/>"
-    );
-    for (step, end, across) in [(x_step, x_end, true), (y_step, y_end, false)] {
-        for tick in (0..).map(|i| f64::from(i) * step).take_while(|tick| *tick <= end) {
-            let (x, y, anchor) = match across {
-                true => (left + tick / end * WIDTH, bottom + 15.0, "middle"),
-                false => (left - 5.0, bottom - tick / end * HEIGHT + 4.0, "end"),
-            };
-            let _ =
-                writeln!(svg, "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\" fill=\"#555\">{tick}</text>");
-        }
-    }
-    let middle = left + WIDTH / 2.0;
-    let _ =
-        writeln!(svg, "<text x=\"{middle}\" y=\"{}\" text-anchor=\"middle\">bulk stream, MB/s</text>", bottom + 32.0);
-    let aside = format!("translate({:.0},{:.0}) rotate(-90)", left - 36.0, TOP + HEIGHT / 2.0);
-    let _ = writeln!(svg, "<text transform=\"{aside}\" text-anchor=\"middle\">reader's mean response, ms</text>");
-    for ((x, y), (_, way, colour)) in points.iter().zip(WAYS) {
-        let (cx, cy) = (left + x / x_end * WIDTH, bottom - y / y_end * HEIGHT);
-        let told = format!("{way}: {x:.1} MB/s, {y:.1} ms");
+/// A point of a panel, what is told of it, and its colour.
+pub struct PanelPoint {
+    pub x: f64,
+    pub y: f64,
+    pub told: String,
+    pub colour: &'static str,
+}
+
+/// A panel: its name, left edge, and what its axes are.
+pub struct Panel<'a> {
+    pub name: &'a str,
+    pub left: f64,
+    pub across: &'a str,
+    pub aside: &'a str,
+}
+
+impl Panel<'_> {
+    pub fn draw(&self, svg: &mut String, points: &[PanelPoint]) {
+        let Panel { name, left, across, aside } = self;
+        let (x_step, x_end) = round_axis(points.iter().map(|point| point.x).fold(0.0, f64::max));
+        let (y_step, y_end) = round_axis(points.iter().map(|point| point.y).fold(0.0, f64::max));
+        let bottom = TOP + HEIGHT;
+        let _ = writeln!(svg, "<text x=\"{left}\" y=\"28\" font-weight=\"bold\">{name}</text>");
         let _ = writeln!(
             svg,
-            "<circle cx=\"{cx:.1}\" cy=\"{cy:.1}\" r=\"5\" fill=\"{colour}\"><title>{told}</title></circle>"
+            "<rect x=\"{left}\" y=\"{TOP}\" width=\"{WIDTH}\" height=\"{HEIGHT}\" fill=\"none\" stroke=\"#999\"/>"
         );
+        for (step, end, is_across) in [(x_step, x_end, true), (y_step, y_end, false)] {
+            for tick in (0..).map(|i| f64::from(i) * step).take_while(|tick| *tick <= end) {
+                let (x, y, anchor) = match is_across {
+                    true => (left + tick / end * WIDTH, bottom + 15.0, "middle"),
+                    false => (left - 5.0, bottom - tick / end * HEIGHT + 4.0, "end"),
+                };
+                let _ = writeln!(
+                    svg,
+                    "<text x=\"{x:.1}\" y=\"{y:.1}\" text-anchor=\"{anchor}\" fill=\"#555\">{tick}</text>"
+                );
+            }
+        }
+        let middle = left + WIDTH / 2.0;
+        let _ = writeln!(svg, "<text x=\"{middle}\" y=\"{}\" text-anchor=\"middle\">{across}</text>", bottom + 32.0);
+        let turned = format!("translate({:.0},{:.0}) rotate(-90)", left - 36.0, TOP + HEIGHT / 2.0);
+        let _ = writeln!(svg, "<text transform=\"{turned}\" text-anchor=\"middle\">{aside}</text>");
+        for PanelPoint { x, y, told, colour } in points {
+            let (cx, cy) = (left + x / x_end * WIDTH, bottom - y / y_end * HEIGHT);
+            let _ = writeln!(
+                svg,
+                "<circle cx=\"{cx:.1}\" cy=\"{cy:.1}\" r=\"5\" fill=\"{colour}\"><title>{told}</title></circle>"
+            );
+        }
     }
 }
 
 /// A round step, and the first multiple of it with room above the most.
 fn round_axis(most: f64) -> (f64, f64) {
-    let step = [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0].into_iter().find(|step| most / step <= 6.0).unwrap_or(200.0);
+    let step =
+        [1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0, 200.0].into_iter().find(|step| most / step <= 6.0).unwrap_or(500.0);
     (step, ((most * 1.05 / step).floor() + 1.0) * step)
 }
 

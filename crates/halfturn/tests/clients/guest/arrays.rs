@@ -79,7 +79,7 @@ END
 "#;
 
 /// What of the machine is there only for this, if it was fetched: what makes the kernel's arrays, and modules.
-fn more_parts() -> Option<(PathBuf, Vec<(String, PathBuf)>)> {
+pub(super) fn more_parts() -> Option<(PathBuf, Vec<(String, PathBuf)>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/guest/arrays");
     let files = fs::read_dir(&folder).ok()?.filter_map(|file| Some(file.ok()?.path()));
     let modules = files.filter(|path| path.extension().is_some_and(|extension| extension == "ko"));

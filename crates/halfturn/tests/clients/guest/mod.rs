@@ -4,6 +4,7 @@
 mod arrays;
 mod beside;
 mod block_devices;
+mod rebuilding;
 mod schedulers;
 
 use crate::server::{Folder, patient};

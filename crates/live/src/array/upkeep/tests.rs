@@ -52,6 +52,29 @@ fn clients_who_ask_leave_it_its_floor_and_those_who_do_not_all() {
     assert!(late.take(Time(701 * MS), just).is_some());
 }
 
+/// Beside clients who never leave off each request takes far longer than alone, and nobody knows how long that is.
+#[test]
+fn what_takes_long_beside_clients_is_asked_for_side_by_side_so_that_it_has_its_floor() {
+    let busy = Clients { outstanding: 32, silent_from: Time::ZERO };
+    for (known, took, least) in [(None, 400, 20), (Some(20), 400, 50), (Some(20), 90, 50)] {
+        let mut upkeep = upkeep(RepairPace { blocks: 16, ..RepairPace::default() });
+        upkeep.alone = known.map(|ms: u64| Span(ms * MS));
+        let (mut ended, mut flying, mut most) = (0, VecDeque::new(), 0);
+        for now in (0..10_000).map(|ms| Time(ms * MS)) {
+            while flying.front().is_some_and(|(at, _)| *at <= now) {
+                let (_, number) = flying.pop_front().expect("one");
+                upkeep.end(now, number, Ending::Finished);
+                ended += 1;
+            }
+            while let Some(errand) = upkeep.take(now, busy).filter(|errand| errand.op == Op::Repair) {
+                flying.push_back((now + Span(took * MS), errand.number));
+            }
+            most = most.max(flying.len());
+        }
+        assert!((least - 5..=least + 6).contains(&ended) && most <= MOST_BEHIND, "{known:?}, {took}: {ended}, {most}");
+    }
+}
+
 #[test]
 fn a_pace_that_is_changed_holds_at_once() {
     let busy = Clients { outstanding: 1, silent_from: Time::ZERO };

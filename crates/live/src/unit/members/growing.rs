@@ -48,7 +48,12 @@ impl Members {
 
     /// Whether disks are to join, and nothing is in the way.
     pub(super) fn may_join(&self) -> bool {
-        !self.joining.is_empty() && self.upkeep.is_idle()
+        !self.joining.is_empty() && self.may_move()
+    }
+
+    /// Whether rows may come to lie elsewhere: what is to be repaired or scrubbed is said by rows as they lie now.
+    pub(super) fn may_move(&self) -> bool {
+        self.upkeep.is_idle() && !self.upkeep.has_spoilt() && !self.upkeep.is_scrubbing()
     }
 
     /// Disks join now, if any are to: the first of them.

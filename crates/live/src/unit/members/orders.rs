@@ -16,7 +16,10 @@ impl Members {
         match order {
             ArrayOrder::Tell => Ok(()),
             ArrayOrder::Fail(disk) => {
-                self.leaving.push(*disk);
+                // One that was given up is not given up again: who takes its place is sound when it is rebuilt.
+                if !self.lacking().contains(disk) && !self.leaving.contains(disk) {
+                    self.leaving.push(*disk);
+                }
                 Ok(())
             }
             ArrayOrder::Replace(disk, path, former) => self.replace(*disk, path, *former),

@@ -6,7 +6,7 @@ use crate::kernel::PlayedKernel;
 use crate::unit::{Ram, Summed};
 use crate::{Clock, Host, Unwritten};
 use block::errno::EIO;
-use block::{Outcome, Place, Verb};
+use block::{Op, Outcome, Place, Verb};
 use load::experiment::IoBackend;
 use sched::array::Level;
 use std::cell::Cell;
@@ -303,8 +303,8 @@ fn of_a_disk_that_takes_a_place_what_was_written_meanwhile_is_not_said_to_be_hel
     }
 }
 
-/// An array with the place of a further disk, which becomes a RAID 6.
-fn raise_served() -> Served {
+/// An array with the place of a further disk, which is told to take one.
+fn serve_with_place(order: &ArrayOrder) -> Served {
     let mut it = Served::new(Level::Parity, 3, &[]);
     let depth = it.members.members[0].depth as u16;
     let (first, known) = (it.members.members[2].first + u32::from(depth), it.members.unknown);
@@ -315,8 +315,39 @@ fn raise_served() -> Served {
     it.refuse.push(Rc::default());
     let refuse = it.refuse.clone();
     it.members.opener = Some(Box::new(move |disk, _| Ok(Slow::refusing(DISK, &refuse[usize::from(disk.0)]))));
-    it.members.order(&ArrayOrder::Raise("a".into(), Former::Kept)).expect("it is fit");
+    it.members.order(order).expect("it is fit");
     it
+}
+
+/// The same, which becomes a RAID 6.
+fn raise_served() -> Served {
+    serve_with_place(&ArrayOrder::Raise("a".into(), Former::Kept))
+}
+
+/// What is to be repaired or scrubbed is said by rows as they lie before.
+#[test]
+fn rows_do_not_move_before_what_is_to_be_repaired_or_scrubbed_is() {
+    let clients = Clients { outstanding: 0, silent_from: Time::ZERO };
+    let grow = || serve_with_place(&ArrayOrder::Grow(vec!["a".into()], Former::Kept));
+    let trade = || {
+        let mut it = Served::new(Level::Mirrored { copies: 2 }, 4, &[]);
+        it.members.order(&ArrayOrder::BecomeRaid5).expect("it may");
+        it
+    };
+    for begin in [&grow as &dyn Fn() -> Served, &trade] {
+        let mut it = begin();
+        it.members.upkeep.want_repair(Extent::new(0, 8));
+        assert_eq!(it.members.join(), None);
+        let repair = it.members.next_errand(Time(1), clients).expect("it is repaired first");
+        assert_eq!((repair.op, it.members.join()), (Op::Repair, None));
+        it.members.end_errand(Time(2), repair.number, Ending::Finished);
+        assert!(it.members.join().is_some());
+        let mut it = begin();
+        it.members.order(&ArrayOrder::Scrub(ScrubOrder::Start)).expect("no row has moved yet");
+        assert_eq!(it.members.join(), None);
+        it.members.order(&ArrayOrder::Scrub(ScrubOrder::Stop)).expect("it is under way");
+        assert!(it.members.join().is_some());
+    }
 }
 
 #[test]

@@ -20,10 +20,9 @@ impl Members {
         Ok(())
     }
 
-    /// Whether rows are to have parity, and nothing is in the way: what is to be repaired or scrubbed is said by rows as they lie now.
+    /// Whether rows are to have parity, and nothing is in the way.
     pub(super) fn may_trade(&self) -> bool {
-        let repairs = self.upkeep.has_spoilt() || self.upkeep.is_scrubbing();
-        matches!(self.level, LevelChange::Trades) && self.upkeep.is_idle() && !repairs
+        matches!(self.level, LevelChange::Trades) && self.may_move()
     }
 
     /// Rows begin to move, if they are to: a disk of the array, of which all have been told.
