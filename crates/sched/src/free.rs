@@ -71,6 +71,10 @@ pub(crate) struct Free {
     planned: Option<Extent>,
     /// When the command in flight is to come back, and whether the arm need not move for it.
     expected: Option<(Time, bool)>,
+    /// The same of the first of two, and in whose time that reads.
+    followed: Option<(Option<(Time, bool)>, Found)>,
+    /// When it was last looked for what could follow the command in flight.
+    pub(crate) looked: Time,
     /// How much sooner than need be the arm has to be where it need not move: found by halves and doubles.
     still: Span,
     punctuality: Punctuality,
@@ -95,6 +99,8 @@ impl Free {
             idle_from: Some(Time::ZERO),
             planned: None,
             expected: None,
+            followed: None,
+            looked: Time::ZERO,
             still: Span::ZERO,
             punctuality: Punctuality::default(),
             pieces: Pieces::default(),
@@ -408,18 +414,40 @@ impl Free {
         self.flying = Found::Idle;
     }
 
+    /// What is next given to the device follows what is in flight.
+    pub(crate) fn keep_followed(&mut self) {
+        self.followed = Some((self.expected, self.flying));
+    }
+
+    /// What came back, of two in flight the first: when it should, and in whose time that was.
+    fn take_landed(&mut self, now: Time, turn: Span, is_followed: bool) -> (Option<(Time, bool)>, Found) {
+        match self.followed.take().filter(|_| is_followed) {
+            Some(first) => {
+                // Where the first missed its sector, the other comes a revolution later, under the same angle.
+                if let (Some((expected, _)), Some((next, _))) = (first.0, &mut self.expected)
+                    && now.since(expected) > Span(turn.0 / 2)
+                {
+                    *next = *next + turn;
+                }
+                first
+            }
+            None => (self.expected.take(), self.flying),
+        }
+    }
+
     /// A request came back: whether that was when it should.
-    pub(crate) fn note_done(&mut self, now: Time, turn: Span) {
-        if let Some((expected, _)) = self.expected {
+    pub(crate) fn note_done(&mut self, now: Time, turn: Span, is_followed: bool) {
+        let landed = self.take_landed(now, turn, is_followed).0;
+        if let Some((expected, _)) = landed {
             let early = expected.since(now) > Span(turn.0 / 32);
-            let late = self.note_late(now, turn);
+            let late = self.note_late(now, turn, landed);
             self.punctuality.add_arrival(if late || early { Arrival::Late } else { Arrival::InTime });
         }
     }
 
     /// The command in flight came back. Says whether it was late by a revolution, and learns from that where the arm did not move.
-    fn note_late(&mut self, now: Time, turn: Span) -> bool {
-        let Some((expected, is_there)) = self.expected.take() else { return false };
+    fn note_late(&mut self, now: Time, turn: Span, landed: Option<(Time, bool)>) -> bool {
+        let Some((expected, is_there)) = landed else { return false };
         let late = now.since(expected) > Span(turn.0 / 2);
         if is_there {
             let still = if late { self.still.0 * 2 } else { self.still.0 - self.still.0 / 64 };
@@ -430,17 +458,26 @@ impl Free {
 
     /// A piece of a request came back: so much is wanted no more.
     pub(crate) fn land_piece(&mut self, (now, turn): (Time, Span), at: Extent, outcome: Outcome) {
-        self.note_late(now, turn);
+        let landed = self.expected.take();
+        self.note_late(now, turn, landed);
         if outcome == Outcome::Ok {
             self.forget(at);
         }
     }
 
     /// A command for wanted blocks came back.
-    pub(crate) fn land(&mut self, (now, turn): (Time, Span), at: Extent, outcome: Outcome, out: &mut Vec<Action>) {
-        self.note_late(now, turn);
+    pub(crate) fn land(
+        &mut self,
+        (now, turn): (Time, Span),
+        at: Extent,
+        outcome: Outcome,
+        is_followed: bool,
+        out: &mut Vec<Action>,
+    ) {
+        let (landed, flying) = self.take_landed(now, turn, is_followed);
+        self.note_late(now, turn, landed);
         let found = match outcome {
-            Outcome::Ok => self.flying,
+            Outcome::Ok => flying,
             Outcome::Failed(_) if self.gives_up(at) => Found::Unreadable,
             Outcome::Failed(_) => return,
         };

@@ -399,10 +399,14 @@ fn experiment(document: &Document, path: &Path, varied: &Varied) -> Result<Exper
     let scans = scheduler.free
         && (workloads.iter().any(|workload| workload.kind.scan().is_some()) || volumes.iter().any(|it| it.any_order));
     scheduler.rules.bills |= scheduler.rules.shares.is_some() || scans;
-    // What passes on the way to a request is known of one command after another.
-    if scheduler.gives_one() || scans {
+    // What passes on the way to a request is known of one command after another; that may be in the drive before the last one ends.
+    let one = scheduler.gives_one();
+    if one || scans {
+        let any_order = scheduler.rules.classes.iter().any(|class| class.any_order);
+        let pairs = !one && !any_order && members.is_empty() && !root.has("array") && scheduler.foresees_followers();
+        let most = if pairs && drive.tells_followers() { 2 } else { 1 };
         for drive in members.iter_mut().chain([&mut drive]) {
-            drive.queue = drive.queue.or(Some(1));
+            drive.queue = drive.queue.or(Some(most));
         }
     }
     let array = array::read(&root, folder, counted, members, &workloads, varied)?;

@@ -9,13 +9,14 @@
 //! The hot paths are `cost`, of each candidate, and `note_issue` with `note_completion`, of each command. A place is found once, when
 //! a request arrives. Where nobody asks what anything costs, no profile is kept ([`crate::policy::Needs::Nothing`]).
 
-use super::{Approach, BufferBelief, Goal, Knowledge, Manual, Passing, Predictor, Recipe, Sieve, Tells};
+use super::{Approach, BufferBelief, Follower, Goal, Knowledge, Manual, Passing, Predictor, Recipe, Sieve, Tells};
 use crate::punctual::Arrival;
 use block::{Command, Direction, Extent, Lbn, Outcome, Span, Time, Verb};
 use disk::{Beneath, Cache, Drain, Mechanics, Overheads, Progress, Sheet, Spin, Spot, Track};
 use std::sync::Arc;
 
 mod ahead;
+mod following;
 mod foresight;
 mod lateness;
 mod motion;
@@ -24,6 +25,7 @@ mod phase;
 mod unwritten;
 mod way;
 pub(crate) use ahead::{GoingOn, ReadAhead, go_on};
+use following::Flight;
 use lateness::Lateness;
 use motion::{Motion, TURN_BITS};
 use phase::Phase;
@@ -112,6 +114,10 @@ pub struct Profile {
     /// flight: where the answer comes from the cache, there the arm still is.
     before: Option<Left>,
     in_flight: u32,
+    /// Of so many in flight it is known in which order they are served.
+    in_order: u32,
+    /// What the end of the first of two in flight will tell.
+    followed: Option<Flight>,
     /// The track of the last write into the buffer.
     beside: Track,
     /// The angle under the head when the medium is done with the command in flight.
@@ -127,6 +133,8 @@ pub struct Profile {
     /// When the medium should be done with it and how long it should wait for its sector, in ticks; where the
     /// phase is known.
     expected: Option<(Time, u64)>,
+    /// Of the last read that went on where one had ended: when it was issued, and when the medium should be done with it.
+    further: (Time, Time),
 }
 
 impl Profile {
@@ -161,6 +169,8 @@ impl Profile {
             },
             before: None,
             in_flight: 0,
+            in_order: 0,
+            followed: None,
             beside: mechanics.layout.locate(Lbn(0)).track,
             angle: 0,
             lag: Span::ZERO,
@@ -169,6 +179,7 @@ impl Profile {
             issued: Time::ZERO,
             soonest: Span::ZERO,
             expected: None,
+            further: (Time::NEVER, Time::NEVER),
             mechanics,
         }
     }
@@ -338,7 +349,7 @@ impl Predictor for Profile {
     #[inline]
     fn head(&self, now: Time) -> (Head, u64) {
         // Among several the drive chooses: where the platter is when it comes to this one, nobody knows.
-        let phase = if self.in_flight == 0 { self.phase.at(now) } else { None };
+        let phase = if self.in_flight <= self.in_order { self.phase.at(now) } else { None };
         if !self.unwritten.is_empty() {
             return self.head_of_writer(now, phase);
         }
@@ -508,6 +519,23 @@ impl Predictor for Profile {
 
     fn completion_time(&self) -> Option<Time> {
         self.expected.map(|(passed, _)| passed + self.lag)
+    }
+
+    fn expect_followers(&mut self) -> bool {
+        self.in_order = u32::from(self.overheads.queued.is_some());
+        self.in_order > 0
+    }
+
+    fn follower(&self, now: Time) -> Option<Follower> {
+        self.find_follower(now)
+    }
+
+    fn note_follower(&mut self, now: Time, command: &Command, spot: Spot) {
+        self.add_follower(now, command, spot);
+    }
+
+    fn note_followed(&mut self, happened: Time, command: &Command, outcome: Outcome) {
+        self.end_followed(happened, command, outcome);
     }
 
     fn turn(&self) -> Span {
