@@ -233,34 +233,6 @@ impl Profile {
         arrived.max(self.way.write_from(now, overhead.a(self.last), sector, at, continues))
     }
 
-    /// A read given now that goes on where the last one ended; nothing if it does not.
-    fn go_on(&self, now: Time, at: Extent) -> Option<GoingOn> {
-        let ahead = self.left.ahead.filter(|_| self.follows(at, Direction::Read))?;
-        let (drive, sheet) = ((&*self.mechanics, &self.phase), (&self.way, &self.cache, &self.overheads));
-        Some(go_on(&ahead, drive, sheet, (now, self.last), at))
-    }
-
-    /// The angle behind which the drive is reading ahead, if it is.
-    fn ahead_of(&self) -> Option<u64> {
-        (self.reads_ahead && self.left.reading).then_some(self.left.angle)
-    }
-
-    /// What the drive reads ahead, behind what it read last: where that begins, and what having it costs.
-    #[inline]
-    fn going_on(&self) -> (u64, u16, u64) {
-        let layout = &self.mechanics.layout;
-        let Left { next, reading, transferred, .. } = self.left;
-        if !(self.reads_ahead && reading && transferred && next.0 < layout.blocks()) {
-            return NOTHING;
-        }
-        // Where it has read to is where it goes on, unless that is the end of a track.
-        let spot = match &self.left.ahead {
-            Some(ahead) if ahead.so_far.reached == next && ahead.so_far.after.left > 0 => ahead.so_far.after,
-            _ => layout.locate(next),
-        };
-        (self.key(spot), self.mark(spot), self.motion.hit[self.last as usize])
-    }
-
     /// The angle from `phase` to the end of the sector in a zone that is being read behind the angle `ahead_of`.
     fn stay(&self, zone: u32, ahead_of: u64, phase: u64) -> u64 {
         let sector = self.mechanics.layout.sector_angle(zone);
