@@ -473,9 +473,9 @@ impl<P: Predictor> Core<P> {
         job.failed = 0;
         let sound = job.op != Op::Write { fua: true } || command.at == job.at || command.verb == Verb::Flush;
         let all = job.done == job.at.blocks && sound;
-        let is_followed = !self.board.is_idle();
+        let behind = self.board.in_flight();
         if let Some(free) = &mut self.board.free {
-            free.note_done(now, self.board.belief.turn(), is_followed);
+            free.note_done(now, self.board.belief.turn(), behind);
         }
         // Most are neither the first of their request nor the last.
         if let Some(preemptible) = &mut self.preemptible

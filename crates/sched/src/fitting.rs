@@ -215,9 +215,9 @@ impl<P: Predictor> Board<P> {
         if let Place::Request(..) = command.place {
             return self.land_piece(now, command, outcome, out);
         }
-        let (turn, is_followed) = (self.belief.turn(), !self.is_idle());
+        let (turn, behind) = (self.belief.turn(), self.in_flight());
         if let Some(free) = &mut self.free {
-            free.land((now, turn), command.at, outcome, is_followed, out);
+            free.land((now, turn), command.at, outcome, behind, out);
         }
         self.note_wanted();
     }

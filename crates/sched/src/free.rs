@@ -57,6 +57,13 @@ pub struct FreePlan {
     pub retries: u8,
 }
 
+/// When a command is to come back, and whether the arm need not move for it.
+#[derive(Clone, Copy, Debug)]
+struct ExpectedEnd {
+    end: Time,
+    is_there: bool,
+}
+
 /// Work for free, of one disk.
 #[derive(Debug)]
 pub(crate) struct Free {
@@ -69,10 +76,10 @@ pub(crate) struct Free {
     idle_from: Option<Time>,
     /// What is read then, where that was chosen already and waits to come round.
     planned: Option<Extent>,
-    /// When the command in flight is to come back, and whether the arm need not move for it.
-    expected: Option<(Time, bool)>,
+    /// When the command in flight is to come back.
+    expected: Option<ExpectedEnd>,
     /// The same of the first of two, and in whose time that reads.
-    followed: Option<(Option<(Time, bool)>, Found)>,
+    followed: Option<(Option<ExpectedEnd>, Found)>,
     /// When it was last looked for what could follow the command in flight.
     pub(crate) looked: Time,
     /// How much sooner than need be the arm has to be where it need not move: found by halves and doubles.
@@ -169,7 +176,7 @@ impl Free {
         }
         let goal = belief.goal(now, verb, first, job.spot, self.still)?;
         let (at, end, found) = self.best_before(belief, now, &goal, most)?;
-        self.expected = Some((end, found == Found::Source));
+        self.expected = Some(ExpectedEnd { end, is_there: found == Found::Source });
         self.flying = found;
         Some(at)
     }
@@ -410,7 +417,7 @@ impl Free {
     pub(crate) fn expect(&mut self, end: Option<Time>) {
         self.punctuality.next();
         let is_there = self.flying == Found::Destination;
-        self.expected = end.map(|end| (end, is_there));
+        self.expected = end.map(|end| ExpectedEnd { end, is_there });
         self.flying = Found::Idle;
     }
 
@@ -419,15 +426,15 @@ impl Free {
         self.followed = Some((self.expected, self.flying));
     }
 
-    /// What came back, of two in flight the first: when it should, and in whose time that was.
-    fn take_landed(&mut self, now: Time, turn: Span, is_followed: bool) -> (Option<(Time, bool)>, Found) {
-        match self.followed.take().filter(|_| is_followed) {
+    /// What came back, with so many in flight behind it: when it should, and in whose time that was.
+    fn take_landed(&mut self, now: Time, turn: Span, behind: u32) -> (Option<ExpectedEnd>, Found) {
+        match self.followed.take().filter(|_| behind > 0) {
             Some(first) => {
                 // Where the first missed its sector, the other comes a revolution later, under the same angle.
-                if let (Some((expected, _)), Some((next, _))) = (first.0, &mut self.expected)
-                    && now.since(expected) > Span(turn.0 / 2)
+                if let (Some(expected), Some(next)) = (first.0, &mut self.expected)
+                    && now.since(expected.end) > Span(turn.0 / 2)
                 {
-                    *next = *next + turn;
+                    next.end += turn;
                 }
                 first
             }
@@ -435,20 +442,20 @@ impl Free {
         }
     }
 
-    /// A request came back: whether that was when it should.
-    pub(crate) fn note_done(&mut self, now: Time, turn: Span, is_followed: bool) {
-        let landed = self.take_landed(now, turn, is_followed).0;
-        if let Some((expected, _)) = landed {
-            let early = expected.since(now) > Span(turn.0 / 32);
+    /// A request came back, with so many commands in flight behind it: whether that was when it should.
+    pub(crate) fn note_done(&mut self, now: Time, turn: Span, behind: u32) {
+        let landed = self.take_landed(now, turn, behind).0;
+        if let Some(expected) = landed {
+            let early = expected.end.since(now) > Span(turn.0 / 32);
             let late = self.note_late(now, turn, landed);
             self.punctuality.add_arrival(if late || early { Arrival::Late } else { Arrival::InTime });
         }
     }
 
     /// The command in flight came back. Says whether it was late by a revolution, and learns from that where the arm did not move.
-    fn note_late(&mut self, now: Time, turn: Span, landed: Option<(Time, bool)>) -> bool {
-        let Some((expected, is_there)) = landed else { return false };
-        let late = now.since(expected) > Span(turn.0 / 2);
+    fn note_late(&mut self, now: Time, turn: Span, landed: Option<ExpectedEnd>) -> bool {
+        let Some(ExpectedEnd { end, is_there }) = landed else { return false };
+        let late = now.since(end) > Span(turn.0 / 2);
         if is_there {
             let still = if late { self.still.0 * 2 } else { self.still.0 - self.still.0 / 64 };
             self.still = Span(still.clamp(turn.0 / STILL_LEAST, turn.0 / STILL_MOST));
@@ -471,10 +478,10 @@ impl Free {
         (now, turn): (Time, Span),
         at: Extent,
         outcome: Outcome,
-        is_followed: bool,
+        behind: u32,
         out: &mut Vec<Action>,
     ) {
-        let (landed, flying) = self.take_landed(now, turn, is_followed);
+        let (landed, flying) = self.take_landed(now, turn, behind);
         self.note_late(now, turn, landed);
         let found = match outcome {
             Outcome::Ok => flying,

@@ -71,7 +71,7 @@ impl Profile {
         let missed = Span((late + turn / 2) / turn * turn);
         second.expected = second.expected.map(|(expected, wait)| (expected + missed, wait));
         if self.further.0 == second.issued {
-            self.further.1 = self.further.1 + missed;
+            self.further.1 += missed;
         }
         self.put_flight(Flight { before: None, ..first });
         self.note_completion(happened, command, outcome);
