@@ -65,6 +65,9 @@ pub(crate) struct Board<P: Predictor> {
     deadlines: BinaryHeap<Reverse<(Time, u64, JobId)>>,
     /// What is read where it costs nothing, where anything is.
     pub(crate) free: Option<Box<Free>>,
+    /// Whether the device is given what follows before it is done with what is in service: two commands at most, one of them of what
+    /// is read where it costs nothing, or of a request whose turn has come.
+    pub(crate) in_line: bool,
     /// By how much what a write is worth counts.
     pub(crate) weight: f64,
     /// How idle the disk is, and how full the write buffer.
@@ -102,6 +105,7 @@ impl<P: Predictor> Board<P> {
             keeps_newcomers: rules.plan.is_some() && rules.preemption.weighs(),
             deadlines: BinaryHeap::new(),
             free: None,
+            in_line: false,
             weight: 1.0,
             leisure: Leisure::default(),
             paying: vec![None; if rules.shares.is_some() { usize::from(caps.depth) } else { 0 }],
@@ -132,6 +136,11 @@ impl<P: Predictor> Board<P> {
     #[inline]
     pub(crate) fn in_flight(&self) -> u32 {
         self.in_flight
+    }
+
+    /// What is in flight.
+    pub(crate) fn flying(&self) -> impl Iterator<Item = &(Errand, Command)> {
+        self.flying.iter().flatten()
     }
 
     /// Whether no command is in flight.
@@ -240,7 +249,7 @@ impl<P: Predictor> Board<P> {
         let idle = self.free.as_ref().filter(|_| self.is_idle()).and_then(|free| free.wake());
         let room = self.in_flight < u32::from(self.caps.depth);
         let turn = self.queue.turns.as_ref().filter(|_| room).and_then(|turns| turns.wake());
-        idle.unwrap_or(Time::NEVER).min(turn.unwrap_or(Time::NEVER))
+        idle.unwrap_or(Time::NEVER).min(turn.unwrap_or(Time::NEVER)).min(self.follower_due().unwrap_or(Time::NEVER))
     }
 
     /// A job joins what its class asks for.
@@ -424,7 +433,11 @@ impl<P: Predictor> Board<P> {
         if let Some(admission) = &mut self.admission {
             admission.learn(&mut self.belief, happened, tag, &command);
         }
-        self.belief.note_completion(happened, &command, outcome);
+        if self.in_line && self.in_flight > 0 {
+            self.belief.note_followed(happened, &command, outcome);
+        } else {
+            self.belief.note_completion(happened, &command, outcome);
+        }
         if let Some(backlog) = &mut self.backlog {
             backlog.land(&self.belief, happened, &command);
         }
@@ -537,6 +550,7 @@ impl<P: Predictor> Board<P> {
         match self.admission.as_mut().filter(|_| !PLAIN) {
             // No arm moves for it, and no transfer tells how long it takes.
             _ if matches!(command.verb, Verb::Discard(_)) => {}
+            None if !PLAIN && self.in_line && self.in_flight > 1 => self.belief.note_follower(now, &command, spot),
             None => self.belief.note_issue(now, &command, spot),
             Some(admission) => {
                 let job = if let Errand::Job(id) = errand { self.jobs.get(id) } else { None };

@@ -108,6 +108,9 @@ impl<P: Predictor> Core<P> {
             self.board.overlap = Overlap::watching();
         }
         self.timeless = false;
+        if self.preemptible.is_none() {
+            self.board.line_up();
+        }
         self.settle()
     }
 
@@ -470,8 +473,9 @@ impl<P: Predictor> Core<P> {
         job.failed = 0;
         let sound = job.op != Op::Write { fua: true } || command.at == job.at || command.verb == Verb::Flush;
         let all = job.done == job.at.blocks && sound;
+        let behind = self.board.in_flight();
         if let Some(free) = &mut self.board.free {
-            free.note_done(now, self.board.belief.turn());
+            free.note_done(now, self.board.belief.turn(), behind);
         }
         // Most are neither the first of their request nor the last.
         if let Some(preemptible) = &mut self.preemptible
@@ -549,6 +553,9 @@ impl<P: Predictor> Core<P> {
     #[inline(always)]
     fn dispatch<const PLAIN: bool>(&mut self, now: Time, out: &mut impl ActionSink) {
         let beside = !PLAIN && self.board.free.is_some();
+        if beside && self.board.in_line {
+            return out.gather(|out| self.board.serve_in_line(now, out));
+        }
         if beside && out.gather(|out| self.go_on_beside(now, out)) {
             return;
         }
@@ -583,8 +590,8 @@ impl<P: Predictor> Core<P> {
     fn go_on_beside(&mut self, now: Time, out: &mut Vec<Action>) -> bool {
         let board = &mut self.board;
         let Some(id) = board.free.as_ref().and_then(|free| free.held) else { return false };
-        if board.is_idle() && !board.read_before(now, id, out) {
-            board.give_held(now, id, out);
+        if board.is_idle() && !board.read_before(now, now, id, out) {
+            board.give_held(now, now, id, out);
         }
         true
     }

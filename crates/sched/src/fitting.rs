@@ -32,26 +32,105 @@ impl<P: Predictor> Board<P> {
         free.find_before(&self.belief, now, job, most)
     }
 
-    /// A job whose turn has come is held while something else is read in its rotational delay. Says whether it is.
-    pub(crate) fn put_off(&mut self, now: Time, id: JobId, out: &mut Vec<Action>) -> bool {
-        if self.caps.depth > 1 || !self.is_idle() {
-            return false;
+    /// From now on the device is given what follows before it is done with what is in service, where that may be.
+    pub(crate) fn line_up(&mut self) {
+        let is_told = self.admission.is_none() && !self.rules.classes.iter().any(|class| class.any_order);
+        self.in_line = self.caps.depth > 1 && is_told && self.belief.expect_followers();
+    }
+
+    /// When a command would be given to an idle device that is served as one that is given now; nothing where it is too soon for one.
+    fn find_turn(&self, now: Time) -> Option<Time> {
+        match self.in_flight() {
+            0 => Some(now),
+            1 => self.belief.follower(now).filter(|follower| follower.due <= now).map(|follower| follower.given),
+            _ => None,
         }
-        if !self.read_before(now, id, out) {
-            self.expect_end(now, id);
-            return false;
+    }
+
+    /// When the device is to be given what follows the command in flight, if anything waits that could.
+    pub(crate) fn follower_due(&self) -> Option<Time> {
+        if !self.in_line || self.in_flight() != 1 {
+            return None;
         }
+        let free = self.free.as_ref()?;
+        let waits = free.held.is_some() || self.queue.top().is_some();
+        self.belief.follower(free.looked).map(|follower| follower.due).filter(|due| waits && *due > free.looked)
+    }
+
+    /// Gives the device what it has room for, one request after the other, and what is read before each.
+    #[inline(never)]
+    pub(crate) fn serve_in_line(&mut self, now: Time, out: &mut Vec<Action>) {
+        if let Some(free) = &mut self.free {
+            free.looked = now;
+        }
+        while let Some(given) = self.find_turn(now) {
+            if let Some(id) = self.free.as_ref().and_then(|free| free.held) {
+                if !self.read_before(now, given, id, out) {
+                    if !self.may_follow(id) {
+                        return;
+                    }
+                    self.give_held(now, given, id, out);
+                }
+                continue;
+            }
+            if let Some(id) = self.flushes.front().copied() {
+                if !self.is_idle() {
+                    return;
+                }
+                self.flushes.pop_front();
+                self.issue_whole::<false>(now, id, out);
+                continue;
+            }
+            let Some(id) = self.take::<false>(given) else {
+                if self.is_idle() {
+                    self.serve_other_turn(now, out);
+                }
+                return;
+            };
+            self.hold(id, out);
+        }
+    }
+
+    /// Whether a job may be given to the device behind a command in flight: what is done by memory alone overtakes it, and what is told
+    /// of others, in whatever order, waits.
+    fn may_follow(&self, id: JobId) -> bool {
+        let buffers = self.belief.buffer().is_some();
+        self.is_idle()
+            || self.jobs.get(id).is_some_and(|job| match job.op {
+                Op::Read => true,
+                Op::Write { fua } => fua || !buffers,
+                _ => false,
+            })
+    }
+
+    /// The turn of a job has come: it is held while something else is read in its rotational delay.
+    fn hold(&mut self, id: JobId, out: &mut Vec<Action>) {
         if let (Some(free), Some(job)) = (&mut self.free, self.jobs.get_mut(id)) {
             job.state = JobState::Serving;
             out.push(Action::Begin(job.request));
             free.held = Some(id);
         }
+    }
+
+    /// A job whose turn has come is held while something else is read in its rotational delay. Says whether it is.
+    pub(crate) fn put_off(&mut self, now: Time, id: JobId, out: &mut Vec<Action>) -> bool {
+        if self.caps.depth > 1 || !self.is_idle() {
+            return false;
+        }
+        if !self.read_before(now, now, id, out) {
+            self.expect_end(now, id);
+            return false;
+        }
+        self.hold(id, out);
         true
     }
 
     /// Reads something in the rotational delay of a job whose turn has come, if there is anything. Says whether it does.
-    pub(crate) fn read_before(&mut self, now: Time, id: JobId, out: &mut Vec<Action>) -> bool {
-        let Some(at) = self.find_free(now, id, u32::MAX) else { return false };
+    pub(crate) fn read_before(&mut self, now: Time, given: Time, id: JobId, out: &mut Vec<Action>) -> bool {
+        self.keep_followed();
+        let Some(at) = self.find_free(given, id, u32::MAX).filter(|at| !self.is_read_already(*at)) else {
+            return false;
+        };
         self.read_for_free(now, at, out);
         true
     }
@@ -96,9 +175,23 @@ impl<P: Predictor> Board<P> {
         }
     }
 
+    /// Whether a command in flight reads some of this.
+    fn is_read_already(&self, at: Extent) -> bool {
+        !self.is_idle() && self.flying().any(|(_, flying)| flying.at.start < at.end() && at.start < flying.at.end())
+    }
+
+    /// What is next given to the device follows what is in flight, if anything is.
+    fn keep_followed(&mut self) {
+        let is_followed = !self.is_idle();
+        if let Some(free) = self.free.as_mut().filter(|_| is_followed) {
+            free.keep_followed();
+        }
+    }
+
     /// Gives the device the job that was held.
-    pub(crate) fn give_held(&mut self, now: Time, id: JobId, out: &mut Vec<Action>) {
-        self.expect_end(now, id);
+    pub(crate) fn give_held(&mut self, now: Time, given: Time, id: JobId, out: &mut Vec<Action>) {
+        self.keep_followed();
+        self.expect_end(given, id);
         if let Some(free) = &mut self.free {
             free.held = None;
         }
@@ -122,9 +215,9 @@ impl<P: Predictor> Board<P> {
         if let Place::Request(..) = command.place {
             return self.land_piece(now, command, outcome, out);
         }
-        let turn = self.belief.turn();
+        let (turn, behind) = (self.belief.turn(), self.in_flight());
         if let Some(free) = &mut self.free {
-            free.land((now, turn), command.at, outcome, out);
+            free.land((now, turn), command.at, outcome, behind, out);
         }
         self.note_wanted();
     }

@@ -57,6 +57,13 @@ pub struct FreePlan {
     pub retries: u8,
 }
 
+/// When a command is to come back, and whether the arm need not move for it.
+#[derive(Clone, Copy, Debug)]
+struct ExpectedEnd {
+    end: Time,
+    is_there: bool,
+}
+
 /// Work for free, of one disk.
 #[derive(Debug)]
 pub(crate) struct Free {
@@ -69,8 +76,12 @@ pub(crate) struct Free {
     idle_from: Option<Time>,
     /// What is read then, where that was chosen already and waits to come round.
     planned: Option<Extent>,
-    /// When the command in flight is to come back, and whether the arm need not move for it.
-    expected: Option<(Time, bool)>,
+    /// When the command in flight is to come back.
+    expected: Option<ExpectedEnd>,
+    /// The same of the first of two, and in whose time that reads.
+    followed: Option<(Option<ExpectedEnd>, Found)>,
+    /// When it was last looked for what could follow the command in flight.
+    pub(crate) looked: Time,
     /// How much sooner than need be the arm has to be where it need not move: found by halves and doubles.
     still: Span,
     punctuality: Punctuality,
@@ -95,6 +106,8 @@ impl Free {
             idle_from: Some(Time::ZERO),
             planned: None,
             expected: None,
+            followed: None,
+            looked: Time::ZERO,
             still: Span::ZERO,
             punctuality: Punctuality::default(),
             pieces: Pieces::default(),
@@ -163,7 +176,7 @@ impl Free {
         }
         let goal = belief.goal(now, verb, first, job.spot, self.still)?;
         let (at, end, found) = self.best_before(belief, now, &goal, most)?;
-        self.expected = Some((end, found == Found::Source));
+        self.expected = Some(ExpectedEnd { end, is_there: found == Found::Source });
         self.flying = found;
         Some(at)
     }
@@ -404,23 +417,45 @@ impl Free {
     pub(crate) fn expect(&mut self, end: Option<Time>) {
         self.punctuality.next();
         let is_there = self.flying == Found::Destination;
-        self.expected = end.map(|end| (end, is_there));
+        self.expected = end.map(|end| ExpectedEnd { end, is_there });
         self.flying = Found::Idle;
     }
 
-    /// A request came back: whether that was when it should.
-    pub(crate) fn note_done(&mut self, now: Time, turn: Span) {
-        if let Some((expected, _)) = self.expected {
-            let early = expected.since(now) > Span(turn.0 / 32);
-            let late = self.note_late(now, turn);
+    /// What is next given to the device follows what is in flight.
+    pub(crate) fn keep_followed(&mut self) {
+        self.followed = Some((self.expected, self.flying));
+    }
+
+    /// What came back, with so many in flight behind it: when it should, and in whose time that was.
+    fn take_landed(&mut self, now: Time, turn: Span, behind: u32) -> (Option<ExpectedEnd>, Found) {
+        match self.followed.take().filter(|_| behind > 0) {
+            Some(first) => {
+                // Where the first missed its sector, the other comes a revolution later, under the same angle.
+                if let (Some(expected), Some(next)) = (first.0, &mut self.expected)
+                    && now.since(expected.end) > Span(turn.0 / 2)
+                {
+                    next.end += turn;
+                }
+                first
+            }
+            None => (self.expected.take(), self.flying),
+        }
+    }
+
+    /// A request came back, with so many commands in flight behind it: whether that was when it should.
+    pub(crate) fn note_done(&mut self, now: Time, turn: Span, behind: u32) {
+        let landed = self.take_landed(now, turn, behind).0;
+        if let Some(expected) = landed {
+            let early = expected.end.since(now) > Span(turn.0 / 32);
+            let late = self.note_late(now, turn, landed);
             self.punctuality.add_arrival(if late || early { Arrival::Late } else { Arrival::InTime });
         }
     }
 
     /// The command in flight came back. Says whether it was late by a revolution, and learns from that where the arm did not move.
-    fn note_late(&mut self, now: Time, turn: Span) -> bool {
-        let Some((expected, is_there)) = self.expected.take() else { return false };
-        let late = now.since(expected) > Span(turn.0 / 2);
+    fn note_late(&mut self, now: Time, turn: Span, landed: Option<ExpectedEnd>) -> bool {
+        let Some(ExpectedEnd { end, is_there }) = landed else { return false };
+        let late = now.since(end) > Span(turn.0 / 2);
         if is_there {
             let still = if late { self.still.0 * 2 } else { self.still.0 - self.still.0 / 64 };
             self.still = Span(still.clamp(turn.0 / STILL_LEAST, turn.0 / STILL_MOST));
@@ -430,17 +465,26 @@ impl Free {
 
     /// A piece of a request came back: so much is wanted no more.
     pub(crate) fn land_piece(&mut self, (now, turn): (Time, Span), at: Extent, outcome: Outcome) {
-        self.note_late(now, turn);
+        let landed = self.expected.take();
+        self.note_late(now, turn, landed);
         if outcome == Outcome::Ok {
             self.forget(at);
         }
     }
 
     /// A command for wanted blocks came back.
-    pub(crate) fn land(&mut self, (now, turn): (Time, Span), at: Extent, outcome: Outcome, out: &mut Vec<Action>) {
-        self.note_late(now, turn);
+    pub(crate) fn land(
+        &mut self,
+        (now, turn): (Time, Span),
+        at: Extent,
+        outcome: Outcome,
+        behind: u32,
+        out: &mut Vec<Action>,
+    ) {
+        let (landed, flying) = self.take_landed(now, turn, behind);
+        self.note_late(now, turn, landed);
         let found = match outcome {
-            Outcome::Ok => self.flying,
+            Outcome::Ok => flying,
             Outcome::Failed(_) if self.gives_up(at) => Found::Unreadable,
             Outcome::Failed(_) => return,
         };

@@ -23,7 +23,8 @@ config::keys! {
     WRITE_BUFFER: bool = bool("write_buffer").usually("true");
     /// Commands outstanding in the drive at once, at most as many as its file says. The drive orders them itself.
     QUEUE: u32 = within("queue", 1, 4096).else_told("as many as the drive's file says; 1 with short commands, unless \
-        `[scheduler.queue]` has a `latency`, and with the predictors `mimic` and `oracle`");
+        `[scheduler.queue]` has a `latency`, and with the predictors `mimic` and `oracle`; beside a scan 2 where the file says \
+        what overhead a command has that waited in the drive, else 1");
     /// The device that answers in real time: an emulated drive (in place of `model`), memory without any timing, or a file or a
     /// block device. `model` then tells what may be believed of that device.
     PATH: String = form("path", "`emulated:NAME`, `ram:SIZE`, or the path of a file or block device", text)
@@ -181,6 +182,12 @@ impl DriveChoice {
         sheet.cache = self.switch_caches(sheet.cache);
         sheet.unmeasured = self.find_unmeasured(&sheet);
         Ok(sheet)
+    }
+
+    /// Whether its file says what a command has still before it that waited in the drive for the one before.
+    pub(super) fn tells_followers(&self) -> bool {
+        let tells = |sheet: &Sheet| sheet.queue.depth > 1 && sheet.overheads.queued.is_some();
+        self.live.is_none() && matches!(self.read_model(), Ok(Model::Disk(drive)) if tells(&drive.sheet))
     }
 
     /// The device as its file has it, but for what is changed.

@@ -365,6 +365,15 @@ fn label(value: Scalar) -> Label {
     }
 }
 
+/// Has drives of which it is not said otherwise given one command at a time, or `pairs` where that is told of: what passes on the way
+/// to a request is known of one command after another, which may be in the drive before the last one ends.
+fn limit_queues(drive: &mut DriveChoice, members: &mut [DriveChoice], pairs: bool) {
+    let most = if pairs && members.is_empty() && drive.tells_followers() { 2 } else { 1 };
+    for drive in members.iter_mut().chain([drive]) {
+        drive.queue = drive.queue.or(Some(most));
+    }
+}
+
 fn experiment(document: &Document, path: &Path, varied: &Varied) -> Result<Experiment, BadInput> {
     let root = document.root();
     let folder = path.parent().unwrap_or(Path::new(""));
@@ -399,11 +408,10 @@ fn experiment(document: &Document, path: &Path, varied: &Varied) -> Result<Exper
     let scans = scheduler.free
         && (workloads.iter().any(|workload| workload.kind.scan().is_some()) || volumes.iter().any(|it| it.any_order));
     scheduler.rules.bills |= scheduler.rules.shares.is_some() || scans;
-    // What passes on the way to a request is known of one command after another.
-    if scheduler.gives_one() || scans {
-        for drive in members.iter_mut().chain([&mut drive]) {
-            drive.queue = drive.queue.or(Some(1));
-        }
+    let one = scheduler.gives_one();
+    if one || scans {
+        let pairs = !one && !root.has("array") && scheduler.foresees_followers();
+        limit_queues(&mut drive, &mut members, pairs && !scheduler.rules.classes.iter().any(|class| class.any_order));
     }
     let array = array::read(&root, folder, counted, members, &workloads, varied)?;
     if let Some(array) = &array {

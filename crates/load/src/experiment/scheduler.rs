@@ -130,6 +130,12 @@ pub enum Believed {
 }
 
 impl Scheduler {
+    /// Whether it can tell how a command is served that waits in the drive for the one before, where the drive's file says so.
+    pub(super) fn foresees_followers(&self) -> bool {
+        let known = self.predictor.is_none_or(|predictor| predictor == Predictor::Profile);
+        known && self.believes_each_sheet() && self.limits.is_none() && self.rules.plan.is_none()
+    }
+
     /// Whether it believes of each disk what the sheet of that says, and knows nothing else before the run.
     pub(super) fn believes_each_sheet(&self) -> bool {
         self.profile == Believed::Sheet && self.mimic.before == mimic::Before::Nothing && self.wish.is_none()

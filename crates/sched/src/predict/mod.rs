@@ -135,6 +135,15 @@ pub struct Goal<S> {
     pub elsewhere: u64,
 }
 
+/// A command that waits in the device for the one before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Follower {
+    /// When it is to be given, for the device to be through with it by the time it has its turn.
+    pub due: Time,
+    /// When one would be given to an idle device that is served as this one.
+    pub given: Time,
+}
+
 /// The memory in which a device keeps writes that are not on the medium yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BufferBelief {
@@ -371,6 +380,27 @@ pub trait Predictor {
     /// When the command in flight should come back, where that is known.
     fn completion_time(&self) -> Option<Time> {
         None
+    }
+
+    /// From now on a command may be given while another is in service, and then follows it. Says whether it can tell how.
+    fn expect_followers(&mut self) -> bool {
+        false
+    }
+
+    /// How a command would follow the one in flight, where that is known.
+    fn follower(&self, now: Time) -> Option<Follower> {
+        let _ = now;
+        None
+    }
+
+    /// A command was issued that waits in the device for the one in flight, and follows it at once.
+    fn note_follower(&mut self, now: Time, command: &Command, spot: Self::Spot) {
+        self.note_issue(now, command, spot);
+    }
+
+    /// The first of two commands came back, the other of which follows it.
+    fn note_followed(&mut self, happened: Time, command: &Command, outcome: Outcome) {
+        self.note_completion(happened, command, outcome);
     }
 
     /// One revolution; a device without has none.

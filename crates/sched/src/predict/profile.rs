@@ -9,13 +9,14 @@
 //! The hot paths are `cost`, of each candidate, and `note_issue` with `note_completion`, of each command. A place is found once, when
 //! a request arrives. Where nobody asks what anything costs, no profile is kept ([`crate::policy::Needs::Nothing`]).
 
-use super::{Approach, BufferBelief, Goal, Knowledge, Manual, Passing, Predictor, Recipe, Sieve, Tells};
+use super::{Approach, BufferBelief, Follower, Goal, Knowledge, Manual, Passing, Predictor, Recipe, Sieve, Tells};
 use crate::punctual::Arrival;
 use block::{Command, Direction, Extent, Lbn, Outcome, Span, Time, Verb};
 use disk::{Beneath, Cache, Drain, Mechanics, Overheads, Progress, Sheet, Spin, Spot, Track};
 use std::sync::Arc;
 
 mod ahead;
+mod following;
 mod foresight;
 mod lateness;
 mod motion;
@@ -24,6 +25,7 @@ mod phase;
 mod unwritten;
 mod way;
 pub(crate) use ahead::{GoingOn, ReadAhead, go_on};
+use following::Flight;
 use lateness::Lateness;
 use motion::{Motion, TURN_BITS};
 use phase::Phase;
@@ -112,6 +114,10 @@ pub struct Profile {
     /// flight: where the answer comes from the cache, there the arm still is.
     before: Option<Left>,
     in_flight: u32,
+    /// Of so many in flight it is known in which order they are served.
+    in_order: u32,
+    /// What the end of the first of two in flight will tell.
+    followed: Option<Flight>,
     /// The track of the last write into the buffer.
     beside: Track,
     /// The angle under the head when the medium is done with the command in flight.
@@ -127,6 +133,8 @@ pub struct Profile {
     /// When the medium should be done with it and how long it should wait for its sector, in ticks; where the
     /// phase is known.
     expected: Option<(Time, u64)>,
+    /// Of the last read that went on where one had ended: when it was issued, and when the medium should be done with it.
+    further: (Time, Time),
 }
 
 impl Profile {
@@ -161,6 +169,8 @@ impl Profile {
             },
             before: None,
             in_flight: 0,
+            in_order: 0,
+            followed: None,
             beside: mechanics.layout.locate(Lbn(0)).track,
             angle: 0,
             lag: Span::ZERO,
@@ -169,6 +179,7 @@ impl Profile {
             issued: Time::ZERO,
             soonest: Span::ZERO,
             expected: None,
+            further: (Time::NEVER, Time::NEVER),
             mechanics,
         }
     }
@@ -220,34 +231,6 @@ impl Profile {
         let sector = self.mechanics.sector_time(spot.track.zone);
         let continues = self.last.writes() && at.start == self.left.next;
         arrived.max(self.way.write_from(now, overhead.a(self.last), sector, at, continues))
-    }
-
-    /// A read given now that goes on where the last one ended; nothing if it does not.
-    fn go_on(&self, now: Time, at: Extent) -> Option<GoingOn> {
-        let ahead = self.left.ahead.filter(|_| self.follows(at, Direction::Read))?;
-        let (drive, sheet) = ((&*self.mechanics, &self.phase), (&self.way, &self.cache, &self.overheads));
-        Some(go_on(&ahead, drive, sheet, (now, self.last), at))
-    }
-
-    /// The angle behind which the drive is reading ahead, if it is.
-    fn ahead_of(&self) -> Option<u64> {
-        (self.reads_ahead && self.left.reading).then_some(self.left.angle)
-    }
-
-    /// What the drive reads ahead, behind what it read last: where that begins, and what having it costs.
-    #[inline]
-    fn going_on(&self) -> (u64, u16, u64) {
-        let layout = &self.mechanics.layout;
-        let Left { next, reading, transferred, .. } = self.left;
-        if !(self.reads_ahead && reading && transferred && next.0 < layout.blocks()) {
-            return NOTHING;
-        }
-        // Where it has read to is where it goes on, unless that is the end of a track.
-        let spot = match &self.left.ahead {
-            Some(ahead) if ahead.so_far.reached == next && ahead.so_far.after.left > 0 => ahead.so_far.after,
-            _ => layout.locate(next),
-        };
-        (self.key(spot), self.mark(spot), self.motion.hit[self.last as usize])
     }
 
     /// The angle from `phase` to the end of the sector in a zone that is being read behind the angle `ahead_of`.
@@ -338,7 +321,7 @@ impl Predictor for Profile {
     #[inline]
     fn head(&self, now: Time) -> (Head, u64) {
         // Among several the drive chooses: where the platter is when it comes to this one, nobody knows.
-        let phase = if self.in_flight == 0 { self.phase.at(now) } else { None };
+        let phase = if self.in_flight <= self.in_order { self.phase.at(now) } else { None };
         if !self.unwritten.is_empty() {
             return self.head_of_writer(now, phase);
         }
@@ -508,6 +491,23 @@ impl Predictor for Profile {
 
     fn completion_time(&self) -> Option<Time> {
         self.expected.map(|(passed, _)| passed + self.lag)
+    }
+
+    fn expect_followers(&mut self) -> bool {
+        self.in_order = u32::from(self.overheads.queued.is_some());
+        self.in_order > 0
+    }
+
+    fn follower(&self, now: Time) -> Option<Follower> {
+        self.find_follower(now)
+    }
+
+    fn note_follower(&mut self, now: Time, command: &Command, spot: Spot) {
+        self.add_follower(now, command, spot);
+    }
+
+    fn note_followed(&mut self, happened: Time, command: &Command, outcome: Outcome) {
+        self.end_followed(happened, command, outcome);
     }
 
     fn turn(&self) -> Span {

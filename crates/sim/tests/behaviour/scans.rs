@@ -64,11 +64,16 @@ fn scenes(folder: &Folder) -> Vec<Scene> {
     [Scene { name: "nl20", file: nl20, scale }].into_iter().chain(others).collect()
 }
 
-/// A reader and a scan on a drive, for so many seconds.
+/// A reader and a scan on a drive as it comes, for so many seconds.
 fn play(file: &str, scheduler: &str, reader: &str, scans: bool, seconds: u64) -> Replication {
+    play_on(&format!("model = \"{file}\""), scheduler, reader, scans, seconds)
+}
+
+/// The same on a drive of which this is said.
+fn play_on(drive: &str, scheduler: &str, reader: &str, scans: bool, seconds: u64) -> Replication {
     let free = if scans { "" } else { "free = { enabled = false }" };
     once(&format!(
-        "[drive]\nmodel = \"{file}\"\nqueue = 1\n[scheduler]\n{scheduler}\n{free}\n{reader}\n[[workload]]\nname = \"scan\"\nkind = \"scan\"\n\
+        "[drive]\n{drive}\n[scheduler]\n{scheduler}\n{free}\n{reader}\n[[workload]]\nname = \"scan\"\nkind = \"scan\"\n\
          [run]\nduration = \"{seconds}s\"\n"
     ))
 }
@@ -176,12 +181,29 @@ fn a_scan_beside_four_readers_reads_40_mb_s_until_a_twentieth_is_left() {
     let file = shrink_nl20(&folder, 1200);
     let bytes = disk::catalogue::find(&file).expect("it was just written").sheet.mechanics.layout.blocks() * 512;
     let reader = "[[workload]]\nname = \"reader\"\nkind = \"closed\"\ndepth = 4\nsize = \"4KiB\"";
-    let [with, without] = [true, false].map(|scans| play(&file, "policy = \"satf\"", reader, scans, 420));
+    let drive = format!("model = \"{file}\"\nqueue = 1");
+    let [with, without] = [true, false].map(|scans| play_on(&drive, "policy = \"satf\"", reader, scans, 420));
     let took = until(&with, 0.95).expect("it comes so far").as_secs();
     let (rate, [slower, _]) = (0.95 * bytes as f64 / 1e6 / took, response(&with));
     println!("{rate:.2} MB/s, the reader's mean {:.4} of without", slower / response(&without)[0]);
     assert!(rate >= 40.0, "{rate:.2} MB/s");
     assert!(slower <= 1.01 * response(&without)[0], "{slower:.3} ms");
+}
+
+/// By itself a drive with a queue hides what a command has before its arm moves.
+#[test]
+fn beside_a_scan_a_drive_still_hides_what_commands_have_before_them() {
+    let folder = Folder::new("scans-hidden");
+    let file = shrink_nl20(&folder, 1200);
+    let bytes = disk::catalogue::find(&file).expect("it was just written").sheet.mechanics.layout.blocks() * 512;
+    let reader = "[[workload]]\nname = \"reader\"\nkind = \"closed\"\ndepth = 4\nsize = \"4KiB\"";
+    let [with, without] = [true, false].map(|scans| play(&file, "policy = \"satf\"", reader, scans, 420));
+    let ([mean, p99], [mean_alone, p99_alone]) = (response(&with), response(&without));
+    let took = until(&with, 0.95).expect("it comes so far").as_secs();
+    let rate = 0.95 * bytes as f64 / 1e6 / took;
+    println!("{rate:.2} MB/s; the reader's mean {:.4}, p99 {:.4} of without", mean / mean_alone, p99 / p99_alone);
+    assert!(rate >= 44.0, "{rate:.2} MB/s");
+    assert!(mean <= 1.015 * mean_alone && p99 <= 1.02 * p99_alone, "{mean} and {p99}, {mean_alone} and {p99_alone}");
 }
 
 #[test]

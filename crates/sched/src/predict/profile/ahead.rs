@@ -2,6 +2,8 @@
 //! stopped, only when the next block has come round again.
 
 use super::way::Way;
+use super::{Left, NOTHING, Profile};
+use crate::predict::Predictor;
 use block::{Direction, Extent, Lbn, Span, Time};
 use disk::{Cache, Layout, Mechanics, Overheads, Passage, Progress, Spin};
 
@@ -78,5 +80,35 @@ pub(crate) fn go_on(
         took: end.max(otherwise).since(now),
         ahead: ReadAhead::behind(cache, &mechanics.layout, at, &passage),
         passed: (end >= otherwise).then_some((passage.angle, lag)),
+    }
+}
+
+impl Profile {
+    /// A read given now that goes on where the last one ended; nothing if it does not.
+    pub(super) fn go_on(&self, now: Time, at: Extent) -> Option<GoingOn> {
+        let ahead = self.left.ahead.filter(|_| self.follows(at, Direction::Read))?;
+        let (drive, sheet) = ((&*self.mechanics, &self.phase), (&self.way, &self.cache, &self.overheads));
+        Some(go_on(&ahead, drive, sheet, (now, self.last), at))
+    }
+
+    /// What the drive reads ahead, behind what it read last: where that begins, and what having it costs.
+    #[inline]
+    pub(super) fn going_on(&self) -> (u64, u16, u64) {
+        let layout = &self.mechanics.layout;
+        let Left { next, reading, transferred, .. } = self.left;
+        if !(self.reads_ahead && reading && transferred && next.0 < layout.blocks()) {
+            return NOTHING;
+        }
+        // Where it has read to is where it goes on, unless that is the end of a track.
+        let spot = match &self.left.ahead {
+            Some(ahead) if ahead.so_far.reached == next && ahead.so_far.after.left > 0 => ahead.so_far.after,
+            _ => layout.locate(next),
+        };
+        (self.key(spot), self.mark(spot), self.motion.hit[self.last as usize])
+    }
+
+    /// The angle behind which the drive is reading ahead, if it is.
+    pub(super) fn ahead_of(&self) -> Option<u64> {
+        (self.reads_ahead && self.left.reading).then_some(self.left.angle)
     }
 }

@@ -68,6 +68,7 @@ impl Profile {
         self.note_disturbance(now);
         // The arm has no part in what had passed before.
         let (angle, lag) = passed.unwrap_or((ahead.so_far.after.angle, Span::ZERO));
+        self.further = (now, now + took.less(lag));
         self.soonest = if passed.is_some() { took.less(lag) } else { Span(u64::MAX) };
         let Spot { track, angle: left_at, .. } = ahead.so_far.after;
         self.left =

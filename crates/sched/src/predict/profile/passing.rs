@@ -46,8 +46,7 @@ impl Profile {
         let step = drive.seek.time(1).min(drive.switches.head);
         let distance = from.track.cylinder.abs_diff(to.track.cylinder);
         let moves = drive.curve(direction).time(distance.saturating_sub(1)).max(step) + step;
-        let overhead = if direction.writes() { self.overheads.write } else { self.overheads.read };
-        let after = leaves + moves + self.early() + overhead.a(Direction::Read) + self.overheads.done.read;
+        let after = leaves + moves + self.early() + self.overhead_after_read(direction) + self.overheads.done.read;
         let sector = drive.sector_time(to.track.zone).min(drive.sector_time(from.track.zone));
         // Before its arm leaves, a drive that reads on ends the sector behind.
         (by.since(after).0 / sector.0.max(1)).saturating_sub(1) << drive.layout.sector_shift()
@@ -62,11 +61,16 @@ impl Profile {
         self.way.read(&self.mechanics, &self.phase, from, spot, at, from)
     }
 
+    /// The overhead of a command that comes after a read, and waits for it in the drive where commands do.
+    fn overhead_after_read(&self, direction: Direction) -> Span {
+        let overhead = if direction.writes() { self.overheads.write } else { self.overheads.read };
+        self.overheads.queued.filter(|_| self.in_order > 0).unwrap_or(overhead.a(Direction::Read))
+    }
+
     /// How long a command for the goal takes from when it is given, after a read that ended on this track, until the arm is there
     /// and may begin; what is left of the sector that the drive reads on apart.
     fn leave(&self, track: Track, goal: &Goal<Spot>) -> Span {
-        let overhead = if goal.direction.writes() { self.overheads.write } else { self.overheads.read };
-        overhead.a(Direction::Read) + self.mechanics.stroke(track, goal.spot.track, goal.direction).total()
+        self.overhead_after_read(goal.direction) + self.mechanics.stroke(track, goal.spot.track, goal.direction).total()
     }
 
     /// The blocks of the track of a block that pass while the arm can be there.
@@ -148,8 +152,7 @@ impl Profile {
             }
         };
         let Some(goal) = goal else { return Some(end) };
-        let overhead =
-            if goal.direction.writes() { self.overheads.write } else { self.overheads.read }.a(Direction::Read);
+        let overhead = self.overhead_after_read(goal.direction);
         let (leaves, from) = self.departure(&ahead, end, overhead);
         let stroke = self.mechanics.stroke(from.track, goal.spot.track, goal.direction).total();
         let mut there = leaves + stroke;
