@@ -53,6 +53,15 @@ pub(super) struct Pacing {
     waited: u32,
 }
 
+/// Whether pauses lose anything.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum PauseLoss {
+    /// The two rates tell it.
+    Told,
+    /// They gather so little that it need not be known how much.
+    InVain,
+}
+
 impl Pacing {
     pub(super) fn new() -> Pacing {
         let alarm = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC);
@@ -115,7 +124,7 @@ impl Pacing {
             let rate = f64::from(self.stretch) / now.since(self.since).as_secs();
             let mean = &mut self.rates[usize::from(self.pauses)];
             *mean = if *mean > 0.0 { *mean + (rate - *mean) / SHARE } else { rate };
-            self.choose(in_vain);
+            self.choose(if in_vain { PauseLoss::InVain } else { PauseLoss::Told });
             self.begin_stretch(now);
         }
     }
@@ -125,10 +134,10 @@ impl Pacing {
     }
 
     /// Chooses how the next stretch goes.
-    fn choose(&mut self, in_vain: bool) {
+    fn choose(&mut self, loss: PauseLoss) {
         let [by_bell, after_pauses] = self.rates;
         self.left = self.left.saturating_sub(1);
-        if self.pauses && (in_vain || after_pauses < KEPT * by_bell) {
+        if self.pauses && (loss == PauseLoss::InVain || after_pauses < KEPT * by_bell) {
             self.waited = (2 * self.waited).min(MOST);
             (self.pauses, self.left, self.rates[1]) = (false, self.waited, 0.0);
         } else if self.pauses && self.left == 0 {

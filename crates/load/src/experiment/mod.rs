@@ -365,10 +365,9 @@ fn label(value: Scalar) -> Label {
     }
 }
 
-/// Has drives of which it is not said otherwise given one command at a time, or `pairs` where that is told of: what passes on the way
-/// to a request is known of one command after another, which may be in the drive before the last one ends.
-fn limit_queues(drive: &mut DriveChoice, members: &mut [DriveChoice], pairs: bool) {
-    let most = if pairs && members.is_empty() && drive.tells_followers() { 2 } else { 1 };
+/// Has drives of which it is not said otherwise given so many commands at a time: what passes on the way to a request is known of one
+/// command after another.
+fn limit_queues(drive: &mut DriveChoice, members: &mut [DriveChoice], most: u16) {
     for drive in members.iter_mut().chain([drive]) {
         drive.queue = drive.queue.or(Some(most));
     }
@@ -410,8 +409,10 @@ fn experiment(document: &Document, path: &Path, varied: &Varied) -> Result<Exper
     scheduler.rules.bills |= scheduler.rules.shares.is_some() || scans;
     let one = scheduler.gives_one();
     if one || scans {
-        let pairs = !one && !root.has("array") && scheduler.foresees_followers();
-        limit_queues(&mut drive, &mut members, pairs && !scheduler.rules.classes.iter().any(|class| class.any_order));
+        // The next may be in the drive before the last one ends, where both are foreseen.
+        let follows = !one && !root.has("array") && members.is_empty() && scheduler.foresees_followers();
+        let pairs = follows && drive.tells_followers() && !scheduler.rules.classes.iter().any(|class| class.any_order);
+        limit_queues(&mut drive, &mut members, if pairs { 2 } else { 1 });
     }
     let array = array::read(&root, folder, counted, members, &workloads, varied)?;
     if let Some(array) = &array {
