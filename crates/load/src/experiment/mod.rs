@@ -409,9 +409,8 @@ fn experiment(document: &Document, path: &Path, varied: &Varied) -> Result<Exper
     scheduler.rules.bills |= scheduler.rules.shares.is_some() || scans;
     let one = scheduler.gives_one();
     if one || scans {
-        // The next may be in the drive before the last one ends, where both are foreseen.
-        let follows = !one && !root.has("array") && members.is_empty() && scheduler.foresees_followers();
-        let pairs = follows && drive.tells_followers() && !scheduler.rules.classes.iter().any(|class| class.any_order);
+        let alone = !one && members.is_empty() && !root.has("array");
+        let pairs = alone && scheduler.foresees_followers() && drive.tells_followers();
         limit_queues(&mut drive, &mut members, if pairs { 2 } else { 1 });
     }
     let array = array::read(&root, folder, counted, members, &workloads, varied)?;

@@ -133,7 +133,8 @@ impl Scheduler {
     /// Whether it can tell how a command is served that waits in the drive for the one before, where the drive's file says so.
     pub(super) fn foresees_followers(&self) -> bool {
         let known = self.predictor.is_none_or(|predictor| predictor == Predictor::Profile);
-        known && self.believes_each_sheet() && self.limits.is_none() && self.rules.plan.is_none()
+        let any_order = self.rules.classes.iter().any(|class| class.any_order);
+        known && !any_order && self.believes_each_sheet() && self.limits.is_none() && self.rules.plan.is_none()
     }
 
     /// Whether it believes of each disk what the sheet of that says, and knows nothing else before the run.

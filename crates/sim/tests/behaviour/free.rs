@@ -421,14 +421,17 @@ fn requests_begin_and_end_as_without_work_for_free() {
         let (without, _) = play(&case, None);
         let (with, _) = play(&case, Some(NEVER));
         let first = with.transfers.iter().zip(&without.transfers).find(|(a, b)| a != b);
-        if let (Some((a, b)), true) = (first, case.urgent > 0) {
+        if let Some((a, b)) = first {
             // A sector that is just missed without what was read before on its track is not missed with it.
             prop_assert!((a.0, a.1) == (b.0, b.1) && a.2 < b.2, "{a:?}, without {b:?}");
+            let turn = with.drive.mechanics().rotation.period().0;
+            prop_assert!(case.urgent > 0 || b.2.since(a.2).0.abs_diff(turn) < turn / 1000, "{a:?}, without {b:?}");
             sooner.set(sooner.get() + 1);
             return Ok(());
         }
-        prop_assert!(first.is_none(), "{first:?}");
-        prop_assert!(with.began == without.began && with.ended == without.ended);
+        // Times are whole ns, and a command that comes from another track may be given one of these sooner or later.
+        let near = |a: &Option<Time>, b: &Option<Time>| a.zip(*b).is_some_and(|(a, b)| a.0.abs_diff(b.0) <= 1);
+        prop_assert!(with.began.iter().zip(&without.began).all(|(a, b)| near(a, b)) && with.ended == without.ended);
         found.set(found.get() + with.found.len());
         urgent.set(urgent.get() + with.preempted());
         written.set(written.get() + with.written_in_set);
