@@ -48,8 +48,14 @@ impl<P: Predictor> Board<P> {
     }
 
     /// When the device is to be given what follows the command in flight, if anything waits that could.
+    #[inline(always)]
     pub(crate) fn follower_due(&self) -> Option<Time> {
-        if !self.in_line || self.in_flight() != 1 {
+        if self.in_line { self.find_follower_due() } else { None }
+    }
+
+    #[inline(never)]
+    fn find_follower_due(&self) -> Option<Time> {
+        if self.in_flight() != 1 {
             return None;
         }
         let free = self.free.as_ref()?;
