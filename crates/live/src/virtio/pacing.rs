@@ -121,7 +121,7 @@ impl Pacing {
         let half = (self.rates[0] * now.since(self.since).as_secs() / 2.0) as u32;
         let in_vain = self.pauses && self.looks >= PATIENCE && self.stretch < half.max(GAIN * self.looks);
         if self.stretch >= STRETCH || in_vain {
-            let rate = f64::from(self.stretch) / now.since(self.since).as_secs();
+            let rate = f64::from(self.stretch) / now.since(self.since).as_secs().max(1e-9);
             let mean = &mut self.rates[usize::from(self.pauses)];
             *mean = if *mean > 0.0 { *mean + (rate - *mean) / SHARE } else { rate };
             self.choose(if in_vain { PauseLoss::InVain } else { PauseLoss::Told });
