@@ -10,14 +10,13 @@ mod postgres;
 mod sqlite;
 
 use crate::dice::Dice;
-use crate::tool::{have, skip};
+use crate::tool::{have, say, setting, skip};
 use Blackout::{Cut, CutOfLiar, Kill};
 use Promise::{Broken, Kept, KeptUpTo};
 use mounted_drive::MountedDrive;
 use postgres::Postgres;
 use sqlite::Sqlite;
-use std::fmt::Display;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader};
 use std::process::{Child, ChildStdout, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
@@ -26,12 +25,6 @@ use std::time::{Duration, Instant};
 const LOST_WITHIN: u32 = 20;
 /// Up to how long after it began to write a database is cut off, in milliseconds.
 const LONGEST_LIFE_MS: usize = 400;
-
-/// A setting from outside.
-fn setting<T: std::str::FromStr>(name: &str, usual: T) -> T {
-    let parse = |text: String| text.parse().unwrap_or_else(|_| panic!("{name} cannot be '{text}'"));
-    std::env::var(name).map_or(usual, parse)
-}
 
 /// What ends a life of a database.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,11 +135,6 @@ impl DatabaseCase<'_> {
         }
         None
     }
-}
-
-/// A line for whoever looks on; tests that pass show nothing they print in the usual way.
-fn say(what: impl Display) {
-    let _ = writeln!(std::io::stderr(), "{what}");
 }
 
 /// A program whose lines are read as they come.

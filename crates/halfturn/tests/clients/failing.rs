@@ -6,10 +6,9 @@
 
 use crate::dice::Dice;
 use crate::served_array::{ArrayPlan, DISKS, ServedArray, is_sound};
-use crate::tool::{find, have};
+use crate::tool::{find, have, say, setting};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::io::Write;
 use std::os::unix::fs::FileExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
@@ -26,16 +25,6 @@ const EIO: u32 = 5;
 const BEFORE: u64 = 128 << 10;
 const STRIPE: u64 = 64 << 10;
 const SPOILT: usize = 96 << 10;
-
-/// A setting from outside.
-fn setting(name: &str, usual: u64) -> u64 {
-    let parse = |text: String| text.parse().unwrap_or_else(|_| panic!("{name} cannot be '{text}'"));
-    std::env::var(name).map_or(usual, parse)
-}
-
-fn say(what: impl std::fmt::Display) {
-    let _ = writeln!(std::io::stderr(), "{what}");
-}
 
 /// What happens to a drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -123,7 +112,7 @@ impl FailingScene {
                 "policy = \"satf\""
             },
             serve: "faults = true\ntimeout = \"5s\"",
-            tables: "",
+            tables: String::new(),
             cylinders: 384,
             time_scale: 4.0,
         };
@@ -165,7 +154,7 @@ impl FailingScene {
     /// What has happened, for whoever looks for the reason.
     fn tell(&self) -> String {
         let fio = std::fs::read_to_string(self.array.path().join("fio.err")).unwrap_or_default();
-        format!("{:#?}\n{fio}\n{}\n{:#}", self.happened, self.array.said(), self.array.status())
+        format!("{:#?}\n{fio}\n{}\n{:#}", self.happened, self.array.read_messages(), self.array.status())
     }
 
     /// Holds that all parts so far are as they were written.
@@ -218,7 +207,7 @@ impl FailingScene {
         for (disk, mishap) in self.wrong.clone() {
             if matches!(mishap, Hangs | IsPulled | Fails | Tears) {
                 // It is given up as soon as it is asked for something; where nobody did, somebody says so.
-                let _ = self.array.ask_perhaps(&json!({ "verb": "array", "fail": disk }));
+                let _ = self.array.try_to_ask(&json!({ "verb": "array", "fail": disk }));
             }
             if self.array.state(disk) == "sound" && !matches!(mishap, Dismissed | Hangs | IsPulled | Fails | Tears) {
                 self.array.fault(disk, &json!({ "fault": "back" }));
@@ -288,7 +277,7 @@ impl FailingScene {
             |array: &Value| lost.iter().all(|disk| array["disks"][usize::from(*disk)]["state"] == "given up");
         self.array.wait_until("given up", given_up);
         self.verify(ROUNDS, "with as many lost as may be");
-        let refused = self.array.ask_perhaps(&json!({ "verb": "array", "fail": more }));
+        let refused = self.array.try_to_ask(&json!({ "verb": "array", "fail": more }));
         assert!(refused.is_err_and(|why| why.contains("some blocks are lost")), "{}", self.tell());
         self.strike((more, Fails));
         let verified = (0..ROUNDS).map(|part| self.end_fio(self.start_fio(part, true), "beyond")).collect::<Vec<_>>();

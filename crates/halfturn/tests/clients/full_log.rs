@@ -46,7 +46,7 @@ fn a_full_log_makes_who_writes_wait_and_what_was_answered_survives_a_kill() {
         array: "level = \"0/1\"\nstripe = \"64KiB\"\nbuffer = \"65MiB\"\nlog = \"log\"".into(),
         scheduler: "policy = \"satf\"",
         serve: "",
-        tables: "",
+        tables: String::new(),
         cylinders: 1800,
         time_scale: 0.1,
     };

@@ -4,11 +4,10 @@
 //!
 //! It is a measurement: the service takes a real-time priority, and so does fio. `HALFTURN_SEEDS=N` has so many readers.
 
-use crate::served_array::{ArrayPlan, ServedArray, is_sound};
-use crate::tool::{find, have};
+use crate::served_array::{ArrayPlan, DEEP_REBUILD, INTERRUPTED_REBUILD, ServedArray, is_sound};
+use crate::tool::{find, have, say, setting};
 use serde_json::json;
 use std::cell::Cell;
-use std::io::Write;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -19,7 +18,7 @@ const CACHES_S: f64 = 4.0;
 /// The machine stood still when nobody was asked for so long.
 const STILL: Duration = Duration::from_secs(1);
 
-/// Who asks.
+/// How readers ask beside a rebuild.
 #[derive(Clone, Copy)]
 enum Reader {
     /// 20 blocks a second at random instants.
@@ -37,22 +36,9 @@ struct RebuildPlan {
 
 /// What the simulation of a rebuild that is not felt does; and what the service does by itself.
 const PLANS: [RebuildPlan; 2] = [
-    RebuildPlan {
-        name: "interrupted",
-        scheduler: "policy = \"c-look\"\nio = \"semi-preemptible\"\npreemption = \"always\"\nplan = { last_chunk_fua = false }\n\
-                    [scheduler.class.rebuild]\npreempts = false\n[scheduler.class.data]\npreempts = true",
-        tables: "[[workload]]\nname = \"rebuild\"\nkind = \"rebuild\"\nsize = \"512KiB\"\ndepth = 16\n",
-    },
+    RebuildPlan { name: "interrupted", scheduler: INTERRUPTED_REBUILD, tables: DEEP_REBUILD },
     RebuildPlan { name: "as it comes", scheduler: "policy = \"satf\"", tables: "" },
 ];
-
-fn say(what: impl std::fmt::Display) {
-    let _ = writeln!(std::io::stderr(), "{what}");
-}
-
-fn setting(name: &str, usual: u64) -> u64 {
-    std::env::var(name).map_or(usual, |text| text.parse().unwrap_or_else(|_| panic!("{name} cannot be '{text}'")))
-}
 
 /// A run of fio that reads, whose times are logged.
 fn start(array: &ServedArray, reader: Reader, seconds: f64, seed: u64) -> Child {
@@ -132,7 +118,7 @@ fn measure(level: &str, plan: &RebuildPlan) {
         array: format!("level = \"{level}\"\nstripe = \"64KiB\""),
         scheduler: plan.scheduler,
         serve: "",
-        tables: plan.tables,
+        tables: plan.tables.into(),
         cylinders: 800,
         time_scale: 1.0,
     });
@@ -141,7 +127,7 @@ fn measure(level: &str, plan: &RebuildPlan) {
     let megabytes = array.status()["written_bytes"].as_f64().expect("a number") / 1e6;
     say(format_args!("{level}, {}: {megabytes:.0} MB, a rebuild alone takes {alone:.1} s", plan.name));
     let (mut ratios, mut slowest) = ([0.0; 2], alone);
-    let seeds = setting("HALFTURN_SEEDS", 3);
+    let seeds: u64 = setting("HALFTURN_SEEDS", 3);
     for seed in 1..=seeds {
         let (took, with, without) = loop {
             lose(&array);

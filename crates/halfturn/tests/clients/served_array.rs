@@ -15,6 +15,11 @@ const ASKED_EVERY: Duration = Duration::from_millis(50);
 const MOST_ASKED: u32 = 6000;
 pub const DISKS: u16 = 8;
 
+/// How an array is scheduled that lets users interrupt its rebuild, which asks for much at once.
+pub const INTERRUPTED_REBUILD: &str = "policy = \"c-look\"\nio = \"semi-preemptible\"\npreemption = \"always\"\nplan = { last_chunk_fua = false }\n\
+                                       [scheduler.class.rebuild]\npreempts = false\n[scheduler.class.data]\npreempts = true";
+pub const DEEP_REBUILD: &str = "[[workload]]\nname = \"rebuild\"\nkind = \"rebuild\"\nsize = \"512KiB\"\ndepth = 16\n";
+
 /// A drive of the NL20's kind with so many cylinders, two heads and a sixteenth of its sectors on a track: 20 to 10 MB/s, 0.25 MB a cylinder.
 pub fn write_small_drive(path: &Path, cylinders: u32) {
     let zones = [40, 36, 32, 28, 24, 20];
@@ -44,7 +49,7 @@ pub struct ArrayPlan {
     pub array: String,
     pub scheduler: &'static str,
     pub serve: &'static str,
-    pub tables: &'static str,
+    pub tables: String,
     pub cylinders: u32,
     /// How many times as fast the clock goes.
     pub time_scale: f64,
@@ -119,7 +124,7 @@ impl ServedArray {
         self.child = Some(command.spawn().expect("the service starts"));
         patient("the service does not answer", || {
             let ended = self.child.as_mut().and_then(|child| child.try_wait().ok().flatten());
-            assert!(ended.is_none(), "the service ends at once: {}", self.said());
+            assert!(ended.is_none(), "the service ends at once: {}", self.read_messages());
             self.try_to_ask(&json!({ "verb": "array" })).is_ok()
         });
     }
@@ -135,8 +140,8 @@ impl ServedArray {
         self.serve_at(usual);
     }
 
-    /// What the service said in all its lives.
-    pub fn said(&self) -> String {
+    /// What the service wrote for its user in all its lives.
+    pub fn read_messages(&self) -> String {
         std::fs::read_to_string(self.path().join("said")).unwrap_or_default()
     }
 
@@ -168,19 +173,15 @@ impl ServedArray {
         !output(self.path(), HALFTURN, &["array", "assemble", "array.toml"]).status.success()
     }
 
-    fn try_to_ask(&self, question: &Value) -> Result<Value, String> {
+    /// Asks for what may be refused.
+    pub fn try_to_ask(&self, question: &Value) -> Result<Value, String> {
         live::control::ask(&self.path().join("control.sock"), question)
     }
 
     #[track_caller]
     pub fn ask(&self, question: &Value) -> Value {
         let answer = self.try_to_ask(question);
-        answer.unwrap_or_else(|error| panic!("{question}: {error}\n{}\n{:#}", self.said(), self.status()))
-    }
-
-    /// Asks for what may be refused.
-    pub fn ask_perhaps(&self, question: &Value) -> Result<Value, String> {
-        self.try_to_ask(question)
+        answer.unwrap_or_else(|error| panic!("{question}: {error}\n{}\n{:#}", self.read_messages(), self.status()))
     }
 
     pub fn fault(&self, disk: u16, fault: &Value) {
@@ -218,7 +219,7 @@ impl ServedArray {
             }
             std::thread::sleep(ASKED_EVERY);
         }
-        panic!("not {what} in time: {:#}\n{}", self.status(), self.said());
+        panic!("not {what} in time: {:#}\n{}", self.status(), self.read_messages());
     }
 
     /// Reads all of it and compares: blocks that did not agree, and that could not be read.

@@ -1,16 +1,28 @@
 //! Programs of others: whether they are there, and what they say.
 
+use std::fmt::Display;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::str::FromStr;
 
 /// Seconds a program may take.
 const MOST_SECONDS: u32 = 60;
 
-/// Says loudly that something was not tested; tests that pass show nothing they print in the usual way.
+/// Says loudly that something was not tested.
 pub fn skip(why: &str) {
-    let test = std::thread::current().name().unwrap_or_default().to_owned();
-    let _ = writeln!(std::io::stderr(), "\nSKIPPED {test}: {why}");
+    say(format_args!("\nSKIPPED {}: {why}", std::thread::current().name().unwrap_or_default()));
+}
+
+/// A line for whoever looks on; tests that pass show nothing they print in the usual way.
+pub fn say(what: impl Display) {
+    let _ = writeln!(std::io::stderr(), "{what}");
+}
+
+/// A setting from outside.
+pub fn setting<T: FromStr>(name: &str, usual: T) -> T {
+    let parse = |text: String| text.parse().unwrap_or_else(|_| panic!("{name} cannot be '{text}'"));
+    std::env::var(name).map_or(usual, parse)
 }
 
 /// Whether all of these programs are there, each with the Debian package it is in.

@@ -53,15 +53,6 @@ pub(super) struct Pacing {
     waited: u32,
 }
 
-/// Whether pauses lose anything.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum PauseLoss {
-    /// The two rates tell it.
-    Told,
-    /// They gather so little that it need not be known how much.
-    InVain,
-}
-
 impl Pacing {
     pub(super) fn new() -> Pacing {
         let alarm = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC);
@@ -123,8 +114,13 @@ impl Pacing {
         if self.stretch >= STRETCH || in_vain {
             let rate = f64::from(self.stretch) / now.since(self.since).as_secs().max(1e-9);
             let mean = &mut self.rates[usize::from(self.pauses)];
-            *mean = if *mean > 0.0 { *mean + (rate - *mean) / SHARE } else { rate };
-            self.choose(if in_vain { PauseLoss::InVain } else { PauseLoss::Told });
+            *mean = match *mean > 0.0 {
+                // What gathers next to nothing counts for nothing.
+                _ if in_vain => 0.0,
+                true => *mean + (rate - *mean) / SHARE,
+                false => rate,
+            };
+            self.choose();
             self.begin_stretch(now);
         }
     }
@@ -134,10 +130,10 @@ impl Pacing {
     }
 
     /// Chooses how the next stretch goes.
-    fn choose(&mut self, loss: PauseLoss) {
+    fn choose(&mut self) {
         let [by_bell, after_pauses] = self.rates;
         self.left = self.left.saturating_sub(1);
-        if self.pauses && (loss == PauseLoss::InVain || after_pauses < KEPT * by_bell) {
+        if self.pauses && after_pauses < KEPT * by_bell {
             self.waited = (2 * self.waited).min(MOST);
             (self.pauses, self.left, self.rates[1]) = (false, self.waited, 0.0);
         } else if self.pauses && self.left == 0 {

@@ -365,8 +365,8 @@ fn label(value: Scalar) -> Label {
     }
 }
 
-/// Has drives of which it is not said otherwise given so many commands at a time: what passes on the way to a request is known of one
-/// command after another.
+/// Has drives of which it is not said otherwise given so many commands at a time: what passes under the head on the way to a request is
+/// known where one command follows another.
 fn limit_queues(drive: &mut DriveChoice, members: &mut [DriveChoice], most: u16) {
     for drive in members.iter_mut().chain([drive]) {
         drive.queue = drive.queue.or(Some(most));

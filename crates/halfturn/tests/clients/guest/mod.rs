@@ -123,11 +123,16 @@ fn link_programs(folder: &Path, others: Option<&Path>) -> BTreeMap<String, PathB
 
 /// The program that asks a disk for blocks.
 fn make_asker(folder: &Path) -> PathBuf {
-    let asker = folder.join("asker");
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/clients/guest/asker.c");
-    let made = Command::new("cc").args(["-O2", "-static", "-o"]).arg(&asker).arg(source).status();
+    make_program(folder, "asker")
+}
+
+/// A program of ours for the machine, of the C file of this name.
+fn make_program(folder: &Path, name: &str) -> PathBuf {
+    let program = folder.join(name);
+    let source = format!("{}/tests/clients/guest/{name}.c", env!("CARGO_MANIFEST_DIR"));
+    let made = Command::new("cc").args(["-O2", "-static", "-o"]).arg(&program).args([&source, "-lm"]).status();
     assert!(made.is_ok_and(|status| status.success()), "a C compiler makes {source}");
-    asker
+    program
 }
 
 /// A server that can be killed, and started anew.

@@ -4,9 +4,9 @@
 //!
 //! Each reading has a seed of its own, since a drive may still hold what was read before; md and ours have the same ones. The machine is emulated, and adds to each request; it does so to both.
 
-use super::{BootedGuest, KillableServer, archive, link_programs, prepare};
-use crate::served_array::{ArrayPlan, ServedArray, write_small_drive};
-use crate::tool::{run, skip};
+use super::{BootedGuest, KillableServer, archive, link_programs, make_program, prepare};
+use crate::served_array::{ArrayPlan, DEEP_REBUILD, INTERRUPTED_REBUILD, ServedArray, write_small_drive};
+use crate::tool::skip;
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -149,23 +149,18 @@ fn a_rebuild_beside_a_reader_is_held_beside_the_kernel_s_own() {
     let path = &folder.0;
     let mut array = ServedArray::new(ArrayPlan {
         array: "level = \"5\"\nstripe = \"64KiB\"".into(),
-        scheduler: "policy = \"c-look\"\nio = \"semi-preemptible\"\npreemption = \"always\"\nplan = { last_chunk_fua = false }\n\
-                    [scheduler.class.rebuild]\npreempts = false\n[scheduler.class.data]\npreempts = true",
+        scheduler: INTERRUPTED_REBUILD,
         serve: "",
-        tables: "vhost_user = \"array.sock\"\n[[workload]]\nname = \"rebuild\"\nkind = \"rebuild\"\nsize = \"512KiB\"\ndepth = 16\n",
+        tables: format!("vhost_user = \"array.sock\"\n{DEEP_REBUILD}"),
         cylinders: CYLINDERS,
         time_scale: 1.0,
     });
     array.fill();
     let _drives = serve_drives(path);
-    let reader = path.join("reader");
-    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/clients/guest/reader.c");
-    let (out, source) = (reader.display().to_string(), source.to_owned());
-    run(path, "cc", &["-O2", "-static", "-o", &out, &source, "-lm"]);
     let mut others: BTreeMap<String, std::path::PathBuf> = link_programs(path, Some(&mdadm));
     others.retain(|name, _| name != "bin/halfturn");
     others.extend(more);
-    others.insert("bin/reader".into(), reader);
+    others.insert("bin/reader".into(), make_program(path, "reader"));
     let others: Vec<(&str, &Path)> = others.iter().map(|(name, path)| (name.as_str(), path.as_path())).collect();
     fs::write(path.join("initrd"), archive(&parts, &script(), &others)).expect("an archive");
     let sockets = (0..8).map(|disk| path.join(format!("v{disk}.sock"))).chain([array.path().join("array.sock")]);

@@ -1,5 +1,5 @@
-//! Mirrored stripes come to have parity in place of copies while they are written: disks are lost before, meanwhile and after, and
-//! replaced by others.
+//! Mirrored stripes come to have parity in place of copies while they are written. Disks are lost before, meanwhile and after, and
+//! other disks take their places.
 
 use super::raising::check_parities;
 use super::{ASKED, Bytes, DISKS, Inside, JOURNAL, Kept, TOGETHER};
