@@ -9,13 +9,16 @@
 //! **Room.** A write that waits where room was believed tells that the buffer holds no more than what is in it; one that finds
 //! room where none was, that it holds more.
 
-use super::{Head, Left, Profile};
+use super::{Head, Left, Predictor, Profile};
 use block::{Command, Direction, Extent, Lbn, Span, Time, Verb};
 use disk::{After, Cache, Drain, Sheet, Spin, Spot, Track};
 use std::collections::VecDeque;
 
 /// Drives weigh so many against one another, the oldest first.
 const WEIGHED: usize = 64;
+/// So many of these tell what room costs. Were all asked, the next of a stream would seem near from anywhere, and the arm would go to it
+/// again and again; were it one, writes here and there would seem dearer than they are.
+const WEIGHED_FOR_ROOM: usize = 8;
 /// Extents a drive keeps track of at most, where its sheet gives no number.
 const MOST_EXTENTS: usize = 1024;
 /// What a buffer may hold that nobody measured, in blocks, until a write waits.
@@ -365,15 +368,15 @@ impl Profile {
     }
 
     /// What a write costs that goes into the buffer, wherever it lies: what is left until there is room. Nothing where it is larger than
-    /// the buffer, or written back before all else; then its place tells what it takes. So it does of a long one that has to wait: those
-    /// are most often of a stream, and to take each as soon as there is room has the arm go there and back for it. A stream that is
-    /// written back before all else keeps its order, though: what the head comes to first would leave holes in it, and each is a way of
-    /// its own.
+    /// the buffer, or written back before all else; then its place tells what it takes. A stream that is written back before all else
+    /// keeps its order, though: what the head comes to first would leave holes in it, and each is a way of its own. Among several in the
+    /// drive it is weighed by its place as all else is.
     pub(super) fn cost_buffered(&self, now: Time) -> Option<u64> {
         let like = Extent { start: self.arm, blocks: self.unwritten.last.blocks };
         let fits = u64::from(like.blocks) <= self.unwritten.largest;
         let goes_first = self.cache.drain != Drain::Soonest;
-        if !self.buffers_writes || !fits || (goes_first && !self.unwritten.streams()) {
+        let has_company = self.in_flight > self.in_order;
+        if has_company || !self.buffers_writes || !fits || (goes_first && !self.unwritten.streams()) {
             return None;
         }
         // What the drive is reading ahead is had first.
@@ -382,8 +385,26 @@ impl Profile {
         if goes_first || self.unwritten.has_room(like, &self.cache) {
             return Some(least);
         }
-        let until = if self.unwritten.leaving > 0 { self.free.since(now) } else { self.unwritten.usual };
-        (like.blocks <= SHORT_BLOCKS).then(|| least.max(self.motion.ticks(until)))
+        Some(least.max(self.cost_of_room(now, like.blocks)))
+    }
+
+    /// What it costs until a write of so many blocks finds room. One that is long waits no longer than it would take by itself, so what
+    /// counts is the way to what is written back for it: those are most often of a stream, and to go there and back for each would cost
+    /// more than the room is worth.
+    fn cost_of_room(&self, now: Time, blocks: u32) -> u64 {
+        if self.unwritten.leaving > 0 {
+            return self.motion.ticks(self.free.since(now));
+        }
+        if blocks <= SHORT_BLOCKS {
+            return self.motion.ticks(self.unwritten.usual);
+        }
+        let (head, _) = self.head(now);
+        let goes_on = |held: &BufferedExtent| !self.left.reading && held.at.start == self.left.next;
+        let way = |held: &BufferedExtent| match goes_on(held) {
+            true => 0,
+            false => self.cost(&head, self.key(held.spot), self.mark(held.spot), Direction::Write),
+        };
+        self.unwritten.held.iter().take(WEIGHED_FOR_ROOM).map(way).min().unwrap_or(0)
     }
 }
 
