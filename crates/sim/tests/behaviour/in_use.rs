@@ -137,6 +137,8 @@ fn auto_is_nowhere_worse_than_the_better_of_distance_and_arrival() {
     holds(Asked { requests: 3000, ..few("tape-lto5", 0.5, 30) });
     // Of what nothing turns in, the longest waits are those by arrival.
     holds(Asked { requests: 50_000, ..few("flash-x25m", 0.5, 500) });
+    holds(Asked { requests: 50_000, queue: 32, ..few("flash-x25m", 0.5, 500) });
+    holds(Asked { requests: 20_000, queue: 32, ..few("store-block", 0.5, 50) });
 }
 
 #[test]

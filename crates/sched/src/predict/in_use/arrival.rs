@@ -4,6 +4,9 @@
 //! That is believed once the rise of times with distance is known to be next to none, and then tried: by arrival, distances are as
 //! long as they come, and what matters over long ways only is seen. It is given up as soon as times do rise with distance,
 //! something is known to turn, or commands take longer than they did by distance, and found out anew from time to time.
+//!
+//! A device that has several at once goes by what is near itself, if that gains anything: how long one takes after the other tells
+//! little of the way between them. There arrival is tried now and then unless they seem to rise, and must cost nothing.
 
 use super::slope::{DistanceSlope, Rise, Stride};
 
@@ -11,8 +14,9 @@ use super::slope::{DistanceSlope, Rise, Stride};
 /// apart than by distance where hundreds wait.
 const RISE: f64 = 0.005;
 
-/// How sure one must be, in standard errors: that times do not rise, and that they do.
+/// How sure one must be, in standard errors: that times do not rise, and that they do, not to try and to give up.
 const SURE_OF_NONE: f64 = 2.0;
+const LIKELY_TO_RISE: f64 = 3.0;
 const SURE_OF_RISE: f64 = 4.0;
 
 /// It is asked for each time so many commands came back, of so many at least.
@@ -25,11 +29,15 @@ const LATELY: u32 = 1024;
 /// Where commands come to take so many times as long, or so much less, it is another device.
 const OTHER: f64 = 2.0;
 
-/// Commands of the trial, and how much longer than by distance they may take; so much longer ends it after fewer.
-const TRIED: u32 = 400;
-const LONGER: f64 = 0.05;
-const SOON: u32 = 64;
-const MUCH_LONGER: f64 = 0.2;
+/// Commands of the trial, and how much longer than by distance they may take: where they take no longer the farther they lie apart,
+/// and where nobody knows.
+const TRIED: (u32, f64) = (400, 0.05);
+const TRIED_AMONG_SEVERAL: (u32, f64) = (1600, 0.01);
+/// What costs so much more of late than it did by distance was gained by chance, or by what had been left behind until then.
+const LONGER_LATELY: f64 = 0.03;
+/// A trial of so many at least is ended before by what is longer than chance, which is so much over the root of their number.
+const SOON: u32 = 32;
+const CHANCE: f64 = 1.0;
 
 /// After so many commands by arrival it is found out anew what they take by distance.
 const HELD: u32 = 1 << 16;
@@ -52,6 +60,8 @@ enum ArrivalStage {
 #[derive(Clone, Debug)]
 pub(super) struct ArrivalTrial {
     stage: ArrivalStage,
+    /// Whether commands were known to take no longer the farther they lie apart when the trial began.
+    is_flat: bool,
     slope: DistanceSlope,
     /// What commands took by distance before arrival was tried.
     near: DistanceSlope,
@@ -69,6 +79,7 @@ impl Default for ArrivalTrial {
     fn default() -> ArrivalTrial {
         ArrivalTrial {
             stage: ArrivalStage::Near,
+            is_flat: false,
             slope: DistanceSlope::default(),
             near: DistanceSlope::default(),
             since: 0,
@@ -94,10 +105,10 @@ impl ArrivalTrial {
         }
     }
 
-    /// A command came back, and nothing is known to turn.
-    pub(super) fn add(&mut self, stride: Stride) {
-        let known = if self.stage == ArrivalStage::Trying { &self.near } else { &self.slope };
-        if let Some((usual, took)) = known.usual(stride) {
+    /// A command came back, beside others in the device or alone there, and nothing is known to turn.
+    pub(super) fn add(&mut self, stride: Stride, beside: bool) {
+        let known = if self.follows_arrival() { &self.near } else { &self.slope };
+        if let Some((usual, took)) = known.usual(stride, beside) {
             self.usual += usual;
             self.took += took;
         }
@@ -106,22 +117,34 @@ impl ArrivalTrial {
         self.left = self.left.saturating_sub(1);
         let asked = self.slope.seen.is_multiple_of(ASKED);
         let rise = if asked { self.slope.rise() } else { None };
-        let rises = rise.is_some_and(|Rise { share, error }| share.abs() - SURE_OF_RISE * error > RISE);
+        let rises = !beside && rise.is_some_and(|Rise { share, error }| share.abs() - SURE_OF_RISE * error > RISE);
         match self.stage {
             ArrivalStage::Near => {
                 let none = |Rise { share, error }: Rise| share.abs() + SURE_OF_NONE * error < RISE;
+                let likely = |Rise { share, error }: Rise| share - LIKELY_TO_RISE * error > RISE;
                 // What is known of a rise by now would only hide that it ends.
                 if rises || self.slope.seen >= KEPT || (asked && self.is_other()) {
                     self.slope.clear();
-                } else if self.left == 0 && self.slope.seen >= FEWEST && rise.is_some_and(none) {
-                    std::mem::swap(&mut self.near, &mut self.slope);
-                    self.begin(ArrivalStage::Trying);
+                } else if self.left == 0 && self.slope.seen >= FEWEST {
+                    let is_flat = rise.is_some_and(none);
+                    if is_flat || (beside && asked && self.since >= LATELY && !rise.is_some_and(likely)) {
+                        std::mem::swap(&mut self.near, &mut self.slope);
+                        self.begin(ArrivalStage::Trying);
+                        self.is_flat = is_flat;
+                    }
                 }
             }
             ArrivalStage::Trying | ArrivalStage::Held if rises => self.lose(),
             ArrivalStage::Trying => self.compare(),
             ArrivalStage::Held if self.since >= HELD => self.begin(ArrivalStage::Near),
-            ArrivalStage::Held if self.slope.seen >= LATELY => self.slope.clear(),
+            ArrivalStage::Held if self.slope.seen >= LATELY => {
+                if !self.is_flat && self.took > self.usual * (1.0 + LONGER_LATELY) {
+                    self.lose();
+                } else {
+                    self.slope.clear();
+                    (self.took, self.usual) = (0.0, 0.0);
+                }
+            }
             ArrivalStage::Held => {}
         }
         if asked && self.stage == ArrivalStage::Near {
@@ -136,10 +159,11 @@ impl ArrivalTrial {
 
     /// One more command of the trial.
     fn compare(&mut self) {
-        if self.since >= SOON && self.took > self.usual * (1.0 + MUCH_LONGER) {
+        let (tried, longer) = if self.is_flat { TRIED } else { TRIED_AMONG_SEVERAL };
+        if self.since >= SOON && self.took > self.usual * (1.0 + CHANCE / f64::from(self.since).sqrt()) {
             self.lose();
-        } else if self.since >= TRIED {
-            match self.took <= self.usual * (1.0 + LONGER) {
+        } else if self.since >= tried {
+            match self.took <= self.usual * (1.0 + longer) {
                 true => {
                     self.pause = PAUSE;
                     self.begin(ArrivalStage::Held);
@@ -184,8 +208,23 @@ mod tests {
             (self.state >> 33) % below
         }
 
-        /// So many commands that take so long by their distance, up to a `noise` percent more or less; how many went by arrival.
+        /// So many commands, each alone in the device, that take so long by their distance, up to a `noise` percent more or less; how
+        /// many went by arrival.
         fn go_on(&mut self, commands: u32, noise: u64, time: impl Fn(u64) -> u64) -> u32 {
+            self.play(commands, noise, false, |_, distance| time(distance))
+        }
+
+        /// The same among several in the device, where one takes so long after the last, by the order and how many went by arrival
+        /// before.
+        fn go_on_among_several(&mut self, commands: u32, noise: u64, time: impl Fn(bool, u32) -> u64) -> u32 {
+            let mut followed = 0;
+            self.play(commands, noise, true, |far, _| {
+                followed += u32::from(far);
+                time(far, followed)
+            })
+        }
+
+        fn play(&mut self, commands: u32, noise: u64, beside: bool, mut time: impl FnMut(bool, u64) -> u64) -> u32 {
             let mut followed = 0;
             for _ in 0..commands {
                 let far = self.trial.follows_arrival();
@@ -193,7 +232,7 @@ mod tests {
                 let distance = self.draw(if far { BLOCKS } else { BLOCKS / 500 });
                 let share = 100 - noise + self.draw(2 * noise + 1);
                 let direction = if self.draw(2) == 1 { Direction::Write } else { Direction::Read };
-                self.trial.add(Stride::new(direction, 8, distance, time(distance) * share / 100));
+                self.trial.add(Stride::new(direction, 8, distance, time(far, distance) * share / 100), beside);
             }
             followed
         }
@@ -210,6 +249,29 @@ mod tests {
         let mut play = Play::new();
         play.go_on(30_000, 60, |_| 200_000);
         assert!(play.trial.follows_arrival());
+    }
+
+    /// The device goes by what is near itself: that it takes no longer by arrival is found soon, and that it does is found by a few.
+    #[test]
+    fn among_several_arrival_is_followed_where_it_costs_nothing() {
+        let mut play = Play::new();
+        assert!(play.go_on_among_several(20_000, 20, |_, _| 20_000) > 18_000);
+        let mut play = Play::new();
+        let followed = play.go_on_among_several(50_000, 20, |far, _| if far { 23_000 } else { 20_000 });
+        assert!((1..1000).contains(&followed) && !play.trial.follows_arrival(), "{followed} of 50,000 by arrival");
+    }
+
+    /// What lay at the ends is near one another, and done soon.
+    #[test]
+    fn what_was_left_behind_says_nothing_for_arrival() {
+        let time = |far: bool, followed: u32| match (far, followed) {
+            (false, _) => 20_000,
+            (true, ..1700) => 17_000,
+            (true, _) => 22_000,
+        };
+        let mut play = Play::new();
+        let followed = play.go_on_among_several(50_000, 30, time);
+        assert!((1600..6000).contains(&followed) && !play.trial.follows_arrival(), "{followed} of 50,000 by arrival");
     }
 
     #[test]

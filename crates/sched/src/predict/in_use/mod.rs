@@ -458,7 +458,8 @@ impl Predictor for InUse {
         match self.turning.rate {
             0 => {
                 let distance = flight.at.start.0.abs_diff(ended.0);
-                self.arrival.add(Stride::new(flight.verb.direction(), flight.at.blocks, distance, took));
+                let stride = Stride::new(flight.verb.direction(), flight.at.blocks, distance, took);
+                self.arrival.add(stride, !flight.alone);
             }
             _ => self.arrival.rule_out(),
         }

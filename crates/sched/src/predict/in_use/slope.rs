@@ -46,6 +46,8 @@ struct Kin {
     count: f64,
     octaves: f64,
     took: f64,
+    /// What all took, held up or not.
+    whole: f64,
     octaves_squared: f64,
     product: f64,
     took_squared: f64,
@@ -58,6 +60,8 @@ impl Kin {
 
     fn add(&mut self, octaves: f64, took: f64) {
         self.count += 1.0;
+        self.whole += took;
+        let took = self.bound(took);
         let (along, up) = (octaves - self.octaves, took - self.took);
         self.octaves += along / self.count;
         self.took += up / self.count;
@@ -106,14 +110,16 @@ impl DistanceSlope {
 
     pub(super) fn add(&mut self, Stride { kind, octaves, took }: Stride) {
         let kin = &mut self.kins[kind];
-        kin.add(octaves, kin.bound(took));
+        kin.add(octaves, took);
         self.seen += 1;
     }
 
-    /// The mean time of a command's kind and what this one counts as beside it; nothing where the kind is not known.
-    pub(super) fn usual(&self, Stride { kind, took, .. }: Stride) -> Option<(f64, f64)> {
+    /// The mean time of a command's kind and what this one counts as beside it; nothing where the kind is not known. Among several in
+    /// the device one is held up by others, and counts whole.
+    pub(super) fn usual(&self, Stride { kind, took, .. }: Stride, beside: bool) -> Option<(f64, f64)> {
         let kin = &self.kins[kind];
-        (kin.count >= FEWEST).then(|| (kin.took, kin.bound(took)))
+        let counts = if beside { (kin.whole / kin.count, took) } else { (kin.took, kin.bound(took)) };
+        (kin.count >= FEWEST).then_some(counts)
     }
 
     /// Over all kinds; nothing where most of the time is of kinds that tell nothing.
