@@ -64,8 +64,7 @@ pub struct Head {
     phase: u64,
     /// Ticks before the arm leaves, for reads and for writes.
     leaves: [u64; 2],
-    /// Ticks of a change of heads, and of settling before a write.
-    head_switch: u64,
+    /// Ticks of settling before a write.
     write_settle: u64,
     /// The key and surface of what the drive reads ahead, and what having it costs.
     ahead: (u64, u16, u64),
@@ -121,9 +120,9 @@ pub struct Profile {
     in_order: u32,
     /// What the end of the first of two in flight will tell.
     followed: Option<Flight>,
-    /// The track of the last write into the buffer, and that of the last command.
+    /// The track of the last write into the buffer, and whether that was the last command.
     beside: Track,
-    given: Track,
+    was_buffered: bool,
     /// The angle under the head when the medium is done with the command in flight.
     angle: u64,
     /// By how much that comes back later.
@@ -176,7 +175,7 @@ impl Profile {
             in_order: 0,
             followed: None,
             beside: mechanics.layout.locate(Lbn(0)).track,
-            given: mechanics.layout.locate(Lbn(0)).track,
+            was_buffered: false,
             angle: 0,
             lag: Span::ZERO,
             tells_phase: true,
@@ -200,7 +199,7 @@ impl Profile {
     fn travel(&self, head: &Head, cylinder: u32, surface: u16, direction: Direction) -> u64 {
         // Products, not branches: which candidates switch heads cannot be foreseen.
         let distance = head.cylinder.abs_diff(cylinder);
-        let switch = u64::from(head.surface != surface) * head.head_switch;
+        let switch = u64::from(head.surface != surface) * self.motion.head_switch;
         let moved = self.motion.seek(distance).max(switch);
         let settle = u64::from(direction.writes() && moved > 0) * head.write_settle;
         moved + settle + head.leaves[direction as usize]
@@ -257,7 +256,6 @@ impl Profile {
             locked: phase.is_some(),
             phase: phase.map_or(0, |phase| u64::from(ticks_of(phase))),
             leaves: overhead.map(|overhead| overhead + u64::from(ticks_of(stay))),
-            head_switch: self.motion.head_switch,
             write_settle: self.motion.write_settle,
             ahead: NOTHING,
         };
@@ -265,11 +263,12 @@ impl Profile {
     }
 
     /// The head where several commands are in the drive, which chooses among them: from where, at which angle and in which order it
-    /// comes to one more nobody knows. So nothing but the distance from what it was given last tells, whatever is asked there.
+    /// comes to one more nobody knows. So nothing but the way from where the last one ends tells, whatever is asked there.
     #[inline(never)]
     fn head_among_several(&self) -> (Head, u64) {
-        let (head, key) = self.head_on(self.given, None, self.last, None);
-        (Head { leaves: [0; 2], head_switch: 0, write_settle: 0, ..head }, key)
+        let track = if self.was_buffered { self.beside } else { self.left.track };
+        let (head, key) = self.head_on(track, None, self.last, None);
+        (Head { leaves: [0; 2], write_settle: 0, ..head }, key)
     }
 }
 
@@ -535,11 +534,12 @@ impl Predictor for Profile {
     fn note_issue(&mut self, now: Time, command: &Command, spot: Spot) {
         self.issued = now;
         self.in_flight += 1;
-        self.given = spot.track;
+        self.was_buffered = false;
         if self.buffers_writes && command.verb == (Verb::Write { fua: false }) {
             self.unwritten.note_write(command.at);
             if self.is_buffered(command.verb, command.at) {
                 self.issue_buffered(now, command, spot);
+                self.was_buffered = true;
                 return;
             }
         } else if self.buffers_writes {

@@ -16,7 +16,7 @@ const RISE: f64 = 0.005;
 
 /// How sure one must be, in standard errors: that times do not rise, and that they do, not to try and to give up.
 const SURE_OF_NONE: f64 = 2.0;
-const LIKELY_TO_RISE: f64 = 3.0;
+const LIKELY_TO_RISE: f64 = 2.0;
 const SURE_OF_RISE: f64 = 4.0;
 
 /// It is asked for each time so many commands came back, of so many at least.
