@@ -332,7 +332,7 @@ fn learn<D: Device>(
     let block = cache.mb_s.map(|_| cache.block_ns());
     let mut delivery = delivery::learn(&mut eye, &geometry, block)?;
     cache.mb_s = (delivery.block > 0.0).then(|| BLOCK_NS_AT_1_MB_S / delivery.block);
-    let queue = queue::learn(&mut eye, &geometry, &moves)?;
+    let queue = queue::learn(&mut eye, &geometry, &moves, effort)?;
     let all = (0, eye.bench.mapped_sectors());
     let chunks = chunk::learn(&mut eye, &geometry, Verb::Read, all, effort)?;
     // What begins wherever the head lands shows nothing of how long it took.
@@ -460,6 +460,7 @@ impl DriveKnowledge {
                 write: After::either(ms(overhead - bus)),
                 hit: After::either(ms(hit)),
                 buffered: After::either(ms(hit)),
+                queued: self.queue.overhead.map(|left| ms(left.min(overhead - bus))),
                 large: self.large.map(|LargeCommands { above, share }| disk::Large {
                     above,
                     read: share,

@@ -1,5 +1,6 @@
 //! `[drive]`, or `[[disk]]` as often as there are: which drive, and which of its parts are switched on.
 
+use super::Believed;
 use block::{At, BLOCK_BYTES, BadInput, Span, Time, units};
 use config::{Document, NamedBy, Section, Table, Word, Words};
 use disk::{Drift, Model, Other, Sheet, Truth};
@@ -184,10 +185,19 @@ impl DriveChoice {
         Ok(sheet)
     }
 
-    /// Whether its file says what a command has still before it that waited in the drive for the one before.
-    pub(super) fn tells_followers(&self) -> bool {
-        let tells = |sheet: &Sheet| sheet.queue.depth > 1 && sheet.overheads.queued.is_some();
-        self.live.is_none() && matches!(self.read_model(), Ok(Model::Disk(drive)) if tells(&drive.sheet))
+    /// Whether the file of what is believed says what a command has still before it that waited in the drive for the one before: that of
+    /// the drive itself, or another.
+    pub(super) fn tells_followers(&self, believed: &Believed) -> bool {
+        let takes = |sheet: &Sheet| sheet.queue.depth > 1;
+        let Ok(Model::Disk(drive)) = self.read_model() else { return false };
+        let tells = |sheet: &Sheet| takes(sheet) && sheet.overheads.queued.is_some();
+        match believed {
+            Believed::Sheet => tells(&drive.sheet),
+            Believed::Learned => false,
+            Believed::Drive(name) => {
+                takes(&drive.sheet) && disk::catalogue::find(name).is_ok_and(|it| tells(&it.sheet))
+            }
+        }
     }
 
     /// The device as its file has it, but for what is changed.

@@ -410,7 +410,7 @@ fn experiment(document: &Document, path: &Path, varied: &Varied) -> Result<Exper
     let one = scheduler.gives_one();
     if one || scans {
         let alone = !one && members.is_empty() && !root.has("array");
-        let pairs = alone && scheduler.foresees_followers() && drive.tells_followers();
+        let pairs = alone && scheduler.foresees_followers() && drive.tells_followers(&scheduler.profile);
         limit_queues(&mut drive, &mut members, if pairs { 2 } else { 1 });
     }
     let array = array::read(&root, folder, counted, members, &workloads, varied)?;

@@ -134,7 +134,8 @@ impl Scheduler {
     pub(super) fn foresees_followers(&self) -> bool {
         let known = self.predictor.is_none_or(|predictor| predictor == Predictor::Profile);
         let any_order = self.rules.classes.iter().any(|class| class.any_order);
-        known && !any_order && self.believes_each_sheet() && self.limits.is_none() && self.rules.plan.is_none()
+        let known = known && self.mimic.before == mimic::Before::Nothing && self.wish.is_none();
+        known && !any_order && self.limits.is_none() && self.rules.plan.is_none()
     }
 
     /// Whether it believes of each disk what the sheet of that says, and knows nothing else before the run.

@@ -6,7 +6,7 @@
 use crate::estimate::{extremes, fraction, signed_fraction};
 use crate::eye::Eye;
 use crate::map::{MapRegion, SectorPlace};
-use block::{BadInput, Device, Span, Verb};
+use block::{BadInput, Device, Extent, Span, Verb};
 use disk::Ahead;
 
 /// How many of the trials nothing explains: stalls, and seeks that fail to settle.
@@ -152,13 +152,15 @@ pub struct TrialPath<'r> {
     pub to: PatternTrack<'r>,
     /// Whether the first is written, too, once it was read: then its track may be.
     pub written: bool,
+    /// Whether both are given together, so that the second waits in the device for the first.
+    pub together: bool,
 }
 
 impl<'r> TrialPath<'r> {
     /// From one track to another.
     #[must_use]
     pub fn new(from: PatternTrack<'r>, to: PatternTrack<'r>) -> TrialPath<'r> {
-        TrialPath { via: None, from, to, written: false }
+        TrialPath { via: None, from, to, written: false, together: false }
     }
 }
 
@@ -249,9 +251,12 @@ pub fn catches<D: Device>(eye: &mut Eye<D>, verb: Verb, way: TrialPath, wanted: 
 fn trial<D: Device>(
     eye: &mut Eye<D>,
     verb: Verb,
-    TrialPath { via, from, to, written }: TrialPath,
+    TrialPath { via, from, to, written, together }: TrialPath,
     wanted: f64,
 ) -> Result<Option<(Trial, f64)>, BadInput> {
+    if together {
+        return try_together(eye, from, to, wanted);
+    }
     let period = eye.clock.period_ms();
     let track = from.begins();
     let width = period * track.width();
@@ -297,6 +302,37 @@ fn trial<D: Device>(
     let known = off < 0.5 * there.width() + BY_CHANCE * eye.clock.noise;
     let caught = response < at + period / 2.0;
     Ok(known.then_some((Trial { at: at - passes, caught, called_off }, response - passes)))
+}
+
+/// The same of two reads given together, of which the device begins the first at once: from when that came back.
+fn try_together<D: Device>(
+    eye: &mut Eye<D>,
+    from: PatternTrack,
+    to: PatternTrack,
+    wanted: f64,
+) -> Result<Option<(Trial, f64)>, BadInput> {
+    let period = eye.clock.period_ms();
+    let first = from.sector(eye.bench.draw.below(from.begins().data.max(1)));
+    let ends = |place: SectorPlace| place.angle + place.width();
+    let begun = ends(from.region.place(first));
+    let passes = period * to.begins().width();
+    let wanted = wanted + passes;
+    let sector = to.passing(begun + wanted / period);
+    let there = to.region.place(sector);
+    let at = wanted + signed_fraction(ends(there) - begun - wanted / period) * period;
+    let shift = eye.bench.shift;
+    let both = [first, sector].map(|sector| Extent::new(sector << shift, 1));
+    let replies = eye.bench.together(Verb::Read, &both)?;
+    let (one, other) = (replies[0], replies[1]);
+    if !one.done || !other.done || other.end <= one.end {
+        return Ok(None);
+    }
+    let response = other.end.since(one.end).as_ms();
+    // What came at another angle came from memory, or was held up.
+    let off = signed_fraction((response - at) / period).abs();
+    let known = off < 0.5 * there.width() + BY_CHANCE * eye.clock.noise;
+    let caught = response < at + period / 2.0;
+    Ok(known.then_some((Trial { at: at - passes, caught, called_off: 0.0 }, response - passes)))
 }
 
 /// Sectors after which a drive that reads on has done so, if it is then still on the track of so many it began on.

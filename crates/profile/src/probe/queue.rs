@@ -1,10 +1,12 @@
 //! The queue in the device: whether commands given together come back in the order the arm can reach them, not in that in
-//! which they were given.
+//! which they were given; and what is left of the overhead of one that waited for another there.
 
+use super::arm::{TrialPath, reach};
+use super::seek::{SeekTimes, apart};
+use crate::Thoroughness;
 use crate::estimate::fraction;
 use crate::eye::Eye;
 use crate::map::TrackGeometry;
-use crate::probe::seek::SeekTimes;
 use block::{BadInput, Device, Extent, Verb};
 
 /// Batches given, and reads of one, at most.
@@ -26,6 +28,8 @@ pub struct QueueHabits {
     pub overtaken: f64,
     /// Share of the picks that were what the arm would reach soonest.
     pub soonest: f64,
+    /// What is left of the overhead of a read that waited for another, ms; nothing if it was not measured.
+    pub overhead: Option<f64>,
 }
 
 impl QueueHabits {
@@ -44,6 +48,7 @@ pub fn learn<D: Device>(
     eye: &mut Eye<D>,
     geometry: &TrackGeometry,
     moves: &SeekTimes,
+    effort: Thoroughness,
 ) -> Result<QueueHabits, BadInput> {
     let depth = eye.bench.depth();
     let mut queue = QueueHabits { depth, ..QueueHabits::default() };
@@ -82,5 +87,24 @@ pub fn learn<D: Device>(
     }
     queue.overtaken = overtaken as f64 / reads as f64;
     queue.soonest = soonest as f64 / f64::from(picks.max(1));
+    if queue.reorders() {
+        queue.overhead = learn_overhead(eye, geometry, moves, effort)?;
+    }
     Ok(queue)
+}
+
+/// By how much sooner the arm is elsewhere after a read that the other waited for is taken off the overhead that one has by itself.
+fn learn_overhead<D: Device>(
+    eye: &mut Eye<D>,
+    geometry: &TrackGeometry,
+    moves: &SeekTimes,
+    effort: Thoroughness,
+) -> Result<Option<f64>, BadInput> {
+    let near = moves.points.first().map(|point| ((point.distance, 0), point.reach));
+    let Some((way, alone)) = moves.switch.map(|reach| ((0, 1), reach)).or(near) else { return Ok(None) };
+    let cylinders = geometry.all_cylinders();
+    let behind = reach(eye, Verb::Read, effort.enough(), |eye| {
+        apart(eye, geometry, cylinders, way).map(|path| TrialPath { together: true, ..path })
+    })?;
+    Ok(behind.map(|behind| (moves.overhead() - alone.mean + behind.reach.mean).clamp(0.0, moves.overhead())))
 }

@@ -1,7 +1,7 @@
-//! Whether a device orders the commands in it.
+//! Whether a device orders the commands in it, and what is left of the overhead of one that waited there.
 
 use crate::drive;
-use block::{Caps, Command, Device, Outcome, Tag, Time};
+use block::{Caps, Command, Device, Outcome, Span, Tag, Time};
 use drive::Drive;
 use profile::{DriveKnowledge, ProfileOptions, ProfileOutcome, Thoroughness};
 use std::collections::VecDeque;
@@ -58,4 +58,23 @@ fn a_queue_that_orders_by_position_is_told_from_one_that_does_not() {
     sheet.queue.depth = 16;
     let (orders, depth) = known(&mut sim::Bench::new(Drive::new(&sheet, &truth, 7)));
     assert!(orders.queue.reorders() && orders.queue.soonest > 0.9 && depth == 16, "{:?}", orders.queue);
+}
+
+#[test]
+fn what_is_left_of_the_overhead_of_a_read_that_waited_is_learned() {
+    let disk::Drive { mut sheet, truth } = drive("mimic-base");
+    sheet.queue.depth = 16;
+    // Without one of its own the overhead of what waits has passed meanwhile.
+    for (queued, left_ms) in [(Some(0.03), 0.03), (Some(0.06), 0.06), (None, 0.0)] {
+        sheet.overheads.queued = queued.map(Span::from_ms);
+        let mut device = sim::Bench::new(Drive::new(&sheet, &truth, 7));
+        let (it, _) = known(&mut device);
+        let plan = it.plan("it", device.caps().blocks);
+        let learned = plan.overheads.queued.expect("it was measured").as_ms();
+        println!("{learned:.4} of {left_ms}, {:.4} by itself", plan.overheads.read.read.as_ms());
+        assert!((learned - left_ms).abs() < 0.02, "{learned} of {left_ms}");
+    }
+    let single =
+        known(&mut sim::Bench::new(Drive::new(&disk::Sheet { queue: disk::Queue::default(), ..sheet }, &truth, 7)));
+    assert_eq!(single.0.queue.overhead, None);
 }

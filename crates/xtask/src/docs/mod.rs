@@ -3,7 +3,9 @@
 
 mod papers;
 mod picture;
+mod plane;
 mod rebuild;
+mod scrub;
 mod validation;
 
 use crate::budget::{CostTable, cost_tables, table_titled};
@@ -65,7 +67,8 @@ pub fn run(root: &Path, arguments: &[String]) -> Result<bool, String> {
     let figures = [
         ("docs/performance.md", performance(root)?),
         ("docs/reader-beside-bulk.svg", picture::draw(&program)?),
-        ("docs/rebuild-beside-readers.svg", rebuild::draw(&program)?),
+        ("docs/rebuild-beside-readers.svg", rebuild::PLANE.draw(&program)?),
+        ("docs/scrub-beside-readers.svg", scrub::PLANE.draw(&program)?),
     ];
     let mut stale = Vec::new();
     for (page, text) in figures {

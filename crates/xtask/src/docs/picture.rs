@@ -62,6 +62,7 @@ fn find_point(runs: &[Value], model: &str, [io, preemption, at]: [&str; 3]) -> O
 }
 
 /// A point of a panel, what is told of it, and its colour.
+#[derive(Clone)]
 pub struct PanelPoint {
     pub x: f64,
     pub y: f64,
