@@ -391,7 +391,8 @@ impl Upkeep {
         let alone = clients.outstanding == 0 && self.is_idle();
         let charged = self.alone.unwrap_or(PRESUMED);
         if let Some(floor) = self.find_floor() {
-            let from = self.behind_from.max(Time(now.0.saturating_sub(CATCH_UP.0)));
+            // What clients left it is no debt: it is behind again, beside those who come now, when this one is paid for.
+            let from = self.behind_from.clamp(Time(now.0.saturating_sub(CATCH_UP.0)), now);
             self.behind_from = from + Span((charged.0 as f64 / floor) as u64);
         }
         let errand = Some(FlyingErrand { pass: self.pass, part, rows, asked: now, alone, charged });

@@ -52,6 +52,24 @@ fn clients_who_ask_leave_it_its_floor_and_those_who_do_not_all() {
     assert!(late.take(Time(701 * MS), just).is_some());
 }
 
+/// A minute in which nobody asked is not held against it when many do.
+#[test]
+fn what_clients_left_it_does_not_count_for_its_floor_when_they_come_back() {
+    for floor in [0.05, 0.1, 0.3] {
+        let pace = RepairPace { blocks: 16, floor: Some(floor), ..RepairPace::default() };
+        let mut upkeep = upkeep(pace);
+        for _ in 0..60 {
+            if upkeep.sweep.as_ref().is_some_and(|(_, sweep)| sweep.share() > 0.5) {
+                upkeep.begin_rebuild(0, &[]);
+            }
+            assert!(count(&mut upkeep, 10, Clients { outstanding: 0, silent_from: Time::ZERO }) >= 95);
+        }
+        upkeep.begin_rebuild(0, &[]);
+        let beside = f64::from(count(&mut upkeep, 10, Clients { outstanding: 32, silent_from: Time::ZERO }));
+        assert!((floor * 100.0 - 2.0..=floor * 150.0 + 2.0).contains(&beside), "{floor}: {beside}");
+    }
+}
+
 /// Beside clients who never leave off each request takes far longer than alone, and nobody knows how long that is.
 #[test]
 fn what_takes_long_beside_clients_is_asked_for_side_by_side_so_that_it_has_its_floor() {
