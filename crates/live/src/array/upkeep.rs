@@ -21,8 +21,9 @@ mod growing;
 
 /// Clients have been silent for so long: who asks again at once has done so.
 const SILENCE: Span = Span(1_000_000);
-/// What a request takes of disks alone, at most, as long as none had them alone.
-const PRESUMED: Span = Span(50_000_000);
+/// What a request is taken to cost of disks alone, as long as none had them alone: a turn at 7200/min. It is a little to the side of a floor
+/// that is a least part; to one of more no client that never leaves off would ever leave what is promised.
+const PRESUMED: Span = Span(8_333_333);
 /// Requests at once, at most, where it is behind its least part: beside many clients each takes long.
 const MOST_BEHIND: usize = 16;
 /// What is behind its least part catches up on no more than this.

@@ -122,6 +122,7 @@ fn play<P: Predictor + 'static>(
         told: of(seed, 14, 2) == 0,
         misread: if of(seed, 15, 4) == 0 { 20 * u64::from(scale * scale) } else { 0 },
         amended: if of(seed, 16, 2) == 0 { 9 } else { 0 },
+        slow: (of(seed, 54, 4) == 0).then(|| DiskId(of(seed, 55, disks.into()) as u16)),
     };
     let mut array = Array::new(geometry, plan, rules.clone(), together, (0..disks).map(|_| core()).collect());
     let mut world = Faults::new(geometry, caps, script);

@@ -74,7 +74,7 @@ fn what_clients_left_it_does_not_count_for_its_floor_when_they_come_back() {
 #[test]
 fn what_takes_long_beside_clients_is_asked_for_side_by_side_so_that_it_has_its_floor() {
     let busy = Clients { outstanding: 32, silent_from: Time::ZERO };
-    for (known, took, least) in [(None, 400, 20), (Some(20), 400, 50), (Some(20), 90, 50)] {
+    for (known, took, least) in [(None, 400, 120), (Some(20), 400, 50), (Some(20), 90, 50)] {
         let mut upkeep = upkeep(RepairPace { blocks: 16, ..RepairPace::default() });
         upkeep.alone = known.map(|ms: u64| Span(ms * MS));
         let (mut ended, mut flying, mut most) = (0, VecDeque::new(), 0);
