@@ -223,6 +223,24 @@ fn a_disk_without_room_is_not_given_up() {
     }
 }
 
+/// A thin file of a disk that a write does not go to takes no more room for it.
+#[test]
+fn a_write_takes_room_on_the_disks_that_have_copies_of_it_alone() {
+    use std::os::unix::fs::MetadataExt;
+    let files = Disks::new(4);
+    let text = files.text(MIRRORED, "");
+    create(&text);
+    let service = Running::new(&text, 1.0);
+    let mut remote = service.connect("a");
+    remote.send(request(RequestType::Write, 1, 0, 4096), &[7; 4096]).expect("sent");
+    remote.answer().expect("an answer").1.expect("it is written");
+    service.stop();
+    let has = |disk| std::fs::metadata(files.folder.join(disk)).expect("a disk").blocks() * 512;
+    let mut taken = ["0", "1", "2", "3"].map(has);
+    taken.sort_unstable();
+    assert!(taken[2] >= taken[1] + (128 << 10), "{taken:?}");
+}
+
 const MIRRORED: &str = "level = \"0/1\"\nstripe = \"16KiB\"";
 
 #[test]
