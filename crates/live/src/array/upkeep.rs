@@ -454,7 +454,12 @@ impl Upkeep {
     fn settle(&mut self, now: Time, errand: &FlyingErrand) {
         let took = now.since(errand.asked);
         if errand.alone && errand.part.is_some() {
-            self.alone = Some(self.alone.map_or(took, |alone| Span((alone.0 * 7 + took.0) / 8)));
+            // Beside one that took longer a client may have come: it counts for little.
+            let blend = |alone: Span| match took < alone {
+                true => Span((alone.0 + took.0) / 2),
+                false => Span((alone.0 * 31 + took.0) / 32),
+            };
+            self.alone = Some(self.alone.map_or(took, blend));
         }
         if let Some(floor) = self.find_floor() {
             let less = errand.charged.0.saturating_sub(took.0) as f64;

@@ -70,6 +70,21 @@ fn what_clients_left_it_does_not_count_for_its_floor_when_they_come_back() {
     }
 }
 
+/// A client who comes while a request is under way that began alone makes it take longer.
+#[test]
+fn what_a_request_takes_alone_is_not_what_it_takes_when_clients_come_meanwhile() {
+    let mut upkeep = upkeep(RepairPace { blocks: 16, ..RepairPace::default() });
+    let silent = Clients { outstanding: 0, silent_from: Time::ZERO };
+    (0..20).for_each(|_| drop((count(&mut upkeep, 10, silent), upkeep.begin_rebuild(0, &[]))));
+    for took in [30, 10].repeat(30) {
+        let now = upkeep.now + Span(100 * MS);
+        let errand = upkeep.take(now, silent).expect("a repair");
+        upkeep.end(now + Span(took * MS), errand.number, Ending::Finished);
+    }
+    let alone = upkeep.alone.expect("it was alone").0 as f64 / 1e6;
+    assert!((10.0..12.0).contains(&alone), "{alone} ms");
+}
+
 /// Beside clients who never leave off each request takes far longer than alone, and nobody knows how long that is.
 #[test]
 fn what_takes_long_beside_clients_is_asked_for_side_by_side_so_that_it_has_its_floor() {
