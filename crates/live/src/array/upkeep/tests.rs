@@ -75,7 +75,10 @@ fn what_clients_left_it_does_not_count_for_its_floor_when_they_come_back() {
 fn what_a_request_takes_alone_is_not_what_it_takes_when_clients_come_meanwhile() {
     let mut upkeep = upkeep(RepairPace { blocks: 16, ..RepairPace::default() });
     let silent = Clients { outstanding: 0, silent_from: Time::ZERO };
-    (0..20).for_each(|_| drop((count(&mut upkeep, 10, silent), upkeep.begin_rebuild(0, &[]))));
+    for _ in 0..20 {
+        count(&mut upkeep, 10, silent);
+        upkeep.begin_rebuild(0, &[]);
+    }
     for took in [30, 10].repeat(30) {
         let now = upkeep.now + Span(100 * MS);
         let errand = upkeep.take(now, silent).expect("a repair");
