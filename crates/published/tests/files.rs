@@ -138,6 +138,7 @@ quick! {
     praid_fig20: "praid.fig20",
     praid_fig21: "praid.fig21",
     praid_rebuild: "praid.rebuild",
+    praid_rest: "praid.rest",
     praid_scenes: "praid.scenes",
     spio_fig10: "spio.fig10",
     spio_fig11: "spio.fig11",

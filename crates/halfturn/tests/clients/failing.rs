@@ -213,7 +213,8 @@ impl FailingScene {
                 self.array.fault(disk, &json!({ "fault": "back" }));
                 continue;
             }
-            if self.array.state(disk) != "rebuilding" {
+            // One whose turn to be replaced has not come, since what is in flight on it has not ended, may be so since the last round.
+            if !["rebuilding", "being replaced"].contains(&self.array.state(disk).as_str()) {
                 self.array.replace(disk);
                 self.happened.push(format!("{disk} is replaced"));
             }

@@ -21,8 +21,9 @@ mod growing;
 
 /// Clients have been silent for so long: who asks again at once has done so.
 const SILENCE: Span = Span(1_000_000);
-/// What a request takes of disks alone, at most, as long as none had them alone.
-const PRESUMED: Span = Span(50_000_000);
+/// What a request is taken to cost of disks alone, as long as none had them alone: a turn at 7200/min. It is a little to the side of a floor
+/// that is a least part; to one of more no client that never leaves off would ever leave what is promised.
+const PRESUMED: Span = Span(8_333_333);
 /// Requests at once, at most, where it is behind its least part: beside many clients each takes long.
 const MOST_BEHIND: usize = 16;
 /// What is behind its least part catches up on no more than this.
@@ -391,7 +392,8 @@ impl Upkeep {
         let alone = clients.outstanding == 0 && self.is_idle();
         let charged = self.alone.unwrap_or(PRESUMED);
         if let Some(floor) = self.find_floor() {
-            let from = self.behind_from.max(Time(now.0.saturating_sub(CATCH_UP.0)));
+            // What clients left it is no debt: it is behind again, beside those who come now, when this one is paid for.
+            let from = self.behind_from.clamp(Time(now.0.saturating_sub(CATCH_UP.0)), now);
             self.behind_from = from + Span((charged.0 as f64 / floor) as u64);
         }
         let errand = Some(FlyingErrand { pass: self.pass, part, rows, asked: now, alone, charged });
@@ -452,7 +454,12 @@ impl Upkeep {
     fn settle(&mut self, now: Time, errand: &FlyingErrand) {
         let took = now.since(errand.asked);
         if errand.alone && errand.part.is_some() {
-            self.alone = Some(self.alone.map_or(took, |alone| Span((alone.0 * 7 + took.0) / 8)));
+            // Beside one that took longer a client may have come: it counts for little.
+            let blend = |alone: Span| match took < alone {
+                true => Span((alone.0 + took.0) / 2),
+                false => Span((alone.0 * 31 + took.0) / 32),
+            };
+            self.alone = Some(self.alone.map_or(took, blend));
         }
         if let Some(floor) = self.find_floor() {
             let less = errand.charged.0.saturating_sub(took.0) as f64;

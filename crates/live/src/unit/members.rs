@@ -83,7 +83,7 @@ pub struct Members {
     foretold: Vec<DiskId>,
     /// Whether what is known is still to be written down.
     unwritten: bool,
-    /// Where there is room on all disks for what clients write.
+    /// Where disks have room for what clients write.
     room: Room,
     /// What it asks for itself.
     upkeep: Upkeep,
@@ -489,7 +489,7 @@ impl LiveDevice for Members {
     }
 
     fn make_room(&mut self, at: Extent) -> Result<(), i32> {
-        self.make_room_on_all(at)
+        self.make_room_for(at)
     }
 
     fn end_errand(&mut self, now: Time, number: u32, how: Ending) {

@@ -223,6 +223,24 @@ fn a_disk_without_room_is_not_given_up() {
     }
 }
 
+/// A thin file of a disk that a write does not go to takes no more room for it.
+#[test]
+fn a_write_takes_room_on_the_disks_that_have_copies_of_it_alone() {
+    use std::os::unix::fs::MetadataExt;
+    let files = Disks::new(4);
+    let text = files.text(MIRRORED, "");
+    create(&text);
+    let service = Running::new(&text, 1.0);
+    let mut remote = service.connect("a");
+    remote.send(request(RequestType::Write, 1, 0, 4096), &[7; 4096]).expect("sent");
+    remote.answer().expect("an answer").1.expect("it is written");
+    service.stop();
+    let has = |disk| std::fs::metadata(files.folder.join(disk)).expect("a disk").blocks() * 512;
+    let mut taken = ["0", "1", "2", "3"].map(has);
+    taken.sort_unstable();
+    assert!(taken[2] >= taken[1] + (128 << 10), "{taken:?}");
+}
+
 const MIRRORED: &str = "level = \"0/1\"\nstripe = \"16KiB\"";
 
 #[test]
@@ -274,6 +292,37 @@ fn disks_without_superblocks_in_another_order_or_of_the_past_are_refused() {
     }
     std::fs::remove_file(&other).expect("a disk");
     assert!(status(&degraded).1.is_some_and(|why| why.contains("2 of 4 disks are lacking")), "both of a pair are gone");
+}
+
+/// A file that has another level than the disks were made with would have blocks lie elsewhere, and parity in place of data.
+#[test]
+fn a_file_with_another_level_than_the_superblocks_have_is_refused_and_nothing_is_touched() {
+    let levels = ["0", "0/1", "5", "6"].map(|level| format!("level = \"{level}\"\nstripe = \"16KiB\""));
+    for made in &levels {
+        let files = Disks::new(4);
+        let text = files.text(made, "");
+        create(&text);
+        let service = Running::new(&text, 1.0);
+        let kept = ask_at_random(&service, "a", (0, PART), 7, 20);
+        service.stop();
+        let read = || (0..4).map(|disk| std::fs::read(files.folder.join(format!("{disk}"))).expect("a disk"));
+        let before: Vec<_> = read().collect();
+        for named in levels.iter().filter(|named| *named != made) {
+            for more in ["", "\ndegraded = true"] {
+                let wrong = text.replace(made, &format!("{named}{more}"));
+                let (states, why) = status(&wrong);
+                assert_eq!(states, ["unlike layout"; 4], "{made}, {wrong}");
+                assert!(why.is_some_and(|why| why.contains("is of an array of another layout")), "{made}, {named}");
+                let refused = live::NbdService::new(&parse(&wrong), Vec::new(), 1.0).err().expect("it is not served");
+                assert!(refused.to_string().contains("mend: give [array] as it was made"), "{made}: {refused}");
+            }
+        }
+        assert!(read().eq(before), "{made}: the disks are as they were");
+        assert_eq!(status(&text), (vec!["sound"; 4], None));
+        let service = Running::new(&text, 1.0);
+        assert!(holds(&service, 0) == kept, "{made}");
+        service.stop();
+    }
 }
 
 #[test]

@@ -122,6 +122,7 @@ fn play<P: Predictor + 'static>(
         told: of(seed, 14, 2) == 0,
         misread: if of(seed, 15, 4) == 0 { 20 * u64::from(scale * scale) } else { 0 },
         amended: if of(seed, 16, 2) == 0 { 9 } else { 0 },
+        slow: (of(seed, 54, 4) == 0).then(|| DiskId(of(seed, 55, disks.into()) as u16)),
     };
     let mut array = Array::new(geometry, plan, rules.clone(), together, (0..disks).map(|_| core()).collect());
     let mut world = Faults::new(geometry, caps, script);
@@ -130,27 +131,30 @@ fn play<P: Predictor + 'static>(
     Tale { moved: array.reads_moved(), ..world.finish() }
 }
 
-/// Random scenes in the test; HALFTURN_SCENES asks for another number, HALFTURN_SEED for one of them.
+/// Random scenes in the test; HALFTURN_SCENES asks for another number, HALFTURN_SEED for one of them, and both for so many from that on.
 const SCENES: u64 = 3_000;
 /// Besides, those that once failed: what was buffered was given up though a disk could still have taken it.
 const FOUND: [u64; 2] = [223_018, 828_851];
 
 /// Plays so many random scenes, or the one that is asked for.
 fn play_all(usual: u64, found: &[u64], failing: Failing) -> Option<(Tale, u64)> {
-    let scenes = std::env::var("HALFTURN_SCENES").map_or(usual, |scenes| scenes.parse().expect("a number"));
+    let number = |name: &str| std::env::var(name).ok().map(|text| text.parse::<u64>().expect("a number"));
+    let (seed, asked) = (number("HALFTURN_SEED"), number("HALFTURN_SCENES"));
+    let scenes = asked.unwrap_or(usual);
     let one = |seed| {
         let tale = tale(seed, 60, failing);
         assert!(tale.finished + tale.failed + tale.dropped >= 60, "seed {seed}");
         tale
     };
-    if let Ok(seed) = std::env::var("HALFTURN_SEED") {
-        println!("{:?}", one(seed.parse().expect("a number")));
+    if let (Some(seed), None) = (seed, asked) {
+        println!("{:?}", one(seed));
         return None;
     }
     for seed in found {
         one(*seed);
     }
-    let sum = (0..scenes).into_par_iter().map(one).reduce(Tale::default, |a, b| Tale {
+    let first = seed.unwrap_or(0);
+    let sum = (first..first + scenes).into_par_iter().map(one).reduce(Tale::default, |a, b| Tale {
         finished: a.finished + b.finished,
         failed: a.failed + b.failed,
         dropped: a.dropped + b.dropped,

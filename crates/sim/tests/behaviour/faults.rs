@@ -35,7 +35,12 @@ pub struct Script {
     pub misread: u64,
     /// One of so many requests is cancelled, or its QoS changed.
     pub amended: u64,
+    /// A disk that takes many times as long for whatever it does.
+    pub slow: Option<DiskId>,
 }
+
+/// How many times as long a slow disk takes.
+const SLOWER: u64 = 10;
 
 /// A disk that fails.
 #[derive(Clone, Copy, Debug)]
@@ -423,7 +428,7 @@ impl World for Faults {
             Action::Begin(_) => {}
             Action::Issue(disk, tag, command) => {
                 self.tale.commands += 1;
-                let took = 1 + self.draw.below(300);
+                let took = (1 + self.draw.below(300)) * if self.script.slow == Some(disk) { SLOWER } else { 1 };
                 let slot = &mut self.disks[usize::from(disk.0)].flying[tag.0 as usize];
                 assert!(slot.is_none(), "seed {}: {tag:?} of {disk:?} is in use", self.script.seed);
                 *slot = Some((Time(now.0 + took), command, true));

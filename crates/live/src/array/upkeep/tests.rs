@@ -52,11 +52,47 @@ fn clients_who_ask_leave_it_its_floor_and_those_who_do_not_all() {
     assert!(late.take(Time(701 * MS), just).is_some());
 }
 
+/// A minute in which nobody asked is not held against it when many do.
+#[test]
+fn what_clients_left_it_does_not_count_for_its_floor_when_they_come_back() {
+    for floor in [0.05, 0.1, 0.3] {
+        let pace = RepairPace { blocks: 16, floor: Some(floor), ..RepairPace::default() };
+        let mut upkeep = upkeep(pace);
+        for _ in 0..60 {
+            if upkeep.sweep.as_ref().is_some_and(|(_, sweep)| sweep.share() > 0.5) {
+                upkeep.begin_rebuild(0, &[]);
+            }
+            assert!(count(&mut upkeep, 10, Clients { outstanding: 0, silent_from: Time::ZERO }) >= 95);
+        }
+        upkeep.begin_rebuild(0, &[]);
+        let beside = f64::from(count(&mut upkeep, 10, Clients { outstanding: 32, silent_from: Time::ZERO }));
+        assert!((floor * 100.0 - 2.0..=floor * 150.0 + 2.0).contains(&beside), "{floor}: {beside}");
+    }
+}
+
+/// A client who comes while a request is under way that began alone makes it take longer.
+#[test]
+fn what_a_request_takes_alone_is_not_what_it_takes_when_clients_come_meanwhile() {
+    let mut upkeep = upkeep(RepairPace { blocks: 16, ..RepairPace::default() });
+    let silent = Clients { outstanding: 0, silent_from: Time::ZERO };
+    for _ in 0..20 {
+        count(&mut upkeep, 10, silent);
+        upkeep.begin_rebuild(0, &[]);
+    }
+    for took in [30, 10].repeat(30) {
+        let now = upkeep.now + Span(100 * MS);
+        let errand = upkeep.take(now, silent).expect("a repair");
+        upkeep.end(now + Span(took * MS), errand.number, Ending::Finished);
+    }
+    let alone = upkeep.alone.expect("it was alone").0 as f64 / 1e6;
+    assert!((10.0..12.0).contains(&alone), "{alone} ms");
+}
+
 /// Beside clients who never leave off each request takes far longer than alone, and nobody knows how long that is.
 #[test]
 fn what_takes_long_beside_clients_is_asked_for_side_by_side_so_that_it_has_its_floor() {
     let busy = Clients { outstanding: 32, silent_from: Time::ZERO };
-    for (known, took, least) in [(None, 400, 20), (Some(20), 400, 50), (Some(20), 90, 50)] {
+    for (known, took, least) in [(None, 400, 120), (Some(20), 400, 50), (Some(20), 90, 50)] {
         let mut upkeep = upkeep(RepairPace { blocks: 16, ..RepairPace::default() });
         upkeep.alone = known.map(|ms: u64| Span(ms * MS));
         let (mut ended, mut flying, mut most) = (0, VecDeque::new(), 0);
