@@ -105,10 +105,10 @@ impl ArrivalTrial {
         }
     }
 
-    /// A command came back, beside others in the device or alone there, and nothing is known to turn.
-    pub(super) fn add(&mut self, stride: Stride, beside: bool) {
+    /// A command came back, and nothing is known to turn.
+    pub(super) fn add(&mut self, stride: Stride) {
         let known = if self.follows_arrival() { &self.near } else { &self.slope };
-        if let Some((usual, took)) = known.usual(stride, beside) {
+        if let Some((usual, took)) = known.usual(stride) {
             self.usual += usual;
             self.took += took;
         }
@@ -117,7 +117,7 @@ impl ArrivalTrial {
         self.left = self.left.saturating_sub(1);
         let asked = self.slope.seen.is_multiple_of(ASKED);
         let rise = if asked { self.slope.rise() } else { None };
-        let rises = !beside && rise.is_some_and(|Rise { share, error }| share.abs() - SURE_OF_RISE * error > RISE);
+        let rises = stride.alone && rise.is_some_and(|Rise { share, error }| share.abs() - SURE_OF_RISE * error > RISE);
         match self.stage {
             ArrivalStage::Near => {
                 let none = |Rise { share, error }: Rise| share.abs() + SURE_OF_NONE * error < RISE;
@@ -127,7 +127,7 @@ impl ArrivalTrial {
                     self.slope.clear();
                 } else if self.left == 0 && self.slope.seen >= FEWEST {
                     let is_flat = rise.is_some_and(none);
-                    if is_flat || (beside && asked && self.since >= LATELY && !rise.is_some_and(likely)) {
+                    if is_flat || (!stride.alone && asked && self.since >= LATELY && !rise.is_some_and(likely)) {
                         std::mem::swap(&mut self.near, &mut self.slope);
                         self.begin(ArrivalStage::Trying);
                         self.is_flat = is_flat;
@@ -211,20 +211,20 @@ mod tests {
         /// So many commands, each alone in the device, that take so long by their distance, up to a `noise` percent more or less; how
         /// many went by arrival.
         fn go_on(&mut self, commands: u32, noise: u64, time: impl Fn(u64) -> u64) -> u32 {
-            self.play(commands, noise, false, |_, distance| time(distance))
+            self.play(commands, noise, |_, distance| (true, time(distance)))
         }
 
         /// The same among several in the device, where one takes so long after the last, by the order and how many went by arrival
         /// before.
         fn go_on_among_several(&mut self, commands: u32, noise: u64, time: impl Fn(bool, u32) -> u64) -> u32 {
             let mut followed = 0;
-            self.play(commands, noise, true, |far, _| {
+            self.play(commands, noise, |far, _| {
                 followed += u32::from(far);
-                time(far, followed)
+                (false, time(far, followed))
             })
         }
 
-        fn play(&mut self, commands: u32, noise: u64, beside: bool, mut time: impl FnMut(bool, u64) -> u64) -> u32 {
+        fn play(&mut self, commands: u32, noise: u64, mut time: impl FnMut(bool, u64) -> (bool, u64)) -> u32 {
             let mut followed = 0;
             for _ in 0..commands {
                 let far = self.trial.follows_arrival();
@@ -232,7 +232,8 @@ mod tests {
                 let distance = self.draw(if far { BLOCKS } else { BLOCKS / 500 });
                 let share = 100 - noise + self.draw(2 * noise + 1);
                 let direction = if self.draw(2) == 1 { Direction::Write } else { Direction::Read };
-                self.trial.add(Stride::new(direction, 8, distance, time(far, distance) * share / 100), beside);
+                let (alone, took) = time(far, distance);
+                self.trial.add(Stride { alone, ..Stride::new(direction, 8, distance, took * share / 100) });
             }
             followed
         }

@@ -459,7 +459,7 @@ impl Predictor for InUse {
             0 => {
                 let distance = flight.at.start.0.abs_diff(ended.0);
                 let stride = Stride::new(flight.verb.direction(), flight.at.blocks, distance, took);
-                self.arrival.add(stride, !flight.alone);
+                self.arrival.add(Stride { alone: flight.alone, ..stride });
             }
             _ => self.arrival.rule_out(),
         }

@@ -24,12 +24,20 @@ pub(super) struct Stride {
     pub(super) kind: usize,
     pub(super) octaves: f64,
     pub(super) took: f64,
+    /// Whether nothing else was in the device when it was given.
+    pub(super) alone: bool,
 }
 
 impl Stride {
+    /// One that was alone.
     pub(super) fn new(direction: Direction, blocks: u32, distance: u64, took: u64) -> Stride {
         let size = (blocks.max(1).ilog2() as usize).min(SIZES - 1);
-        Stride { kind: 2 * size + usize::from(direction.writes()), octaves: octaves(distance), took: took as f64 }
+        Stride {
+            kind: 2 * size + usize::from(direction.writes()),
+            octaves: octaves(distance),
+            took: took as f64,
+            alone: true,
+        }
     }
 }
 
@@ -108,7 +116,7 @@ impl DistanceSlope {
         self.seen = 0;
     }
 
-    pub(super) fn add(&mut self, Stride { kind, octaves, took }: Stride) {
+    pub(super) fn add(&mut self, Stride { kind, octaves, took, .. }: Stride) {
         let kin = &mut self.kins[kind];
         kin.add(octaves, took);
         self.seen += 1;
@@ -116,9 +124,9 @@ impl DistanceSlope {
 
     /// The mean time of a command's kind and what this one counts as beside it; nothing where the kind is not known. Among several in
     /// the device one is held up by others, and counts whole.
-    pub(super) fn usual(&self, Stride { kind, took, .. }: Stride, beside: bool) -> Option<(f64, f64)> {
+    pub(super) fn usual(&self, Stride { kind, took, alone, .. }: Stride) -> Option<(f64, f64)> {
         let kin = &self.kins[kind];
-        let counts = if beside { (kin.whole / kin.count, took) } else { (kin.took, kin.bound(took)) };
+        let counts = if alone { (kin.took, kin.bound(took)) } else { (kin.whole / kin.count, took) };
         (kin.count >= FEWEST).then_some(counts)
     }
 
