@@ -87,7 +87,7 @@ pub fn learn<D: Device>(
     }
     queue.overtaken = overtaken as f64 / reads as f64;
     queue.soonest = soonest as f64 / f64::from(picks.max(1));
-    if queue.reorders() {
+    if queue.reorders() && effort == Thoroughness::Thorough {
         queue.overhead = learn_overhead(eye, geometry, moves, effort)?;
     }
     Ok(queue)

@@ -18,6 +18,7 @@ use std::sync::Arc;
 mod ahead;
 mod following;
 mod foresight;
+mod head;
 mod lateness;
 mod motion;
 mod passing;
@@ -26,6 +27,7 @@ mod unwritten;
 mod way;
 pub(crate) use ahead::{GoingOn, ReadAhead, go_on};
 use following::Flight;
+pub use head::Head;
 use lateness::Lateness;
 use motion::{Motion, TURN_BITS};
 use phase::Phase;
@@ -51,23 +53,6 @@ const NOTHING: (u64, u16, u64) = (u64::MAX, 0, u64::MAX);
 /// An angle in ticks.
 fn ticks_of(angle: u64) -> u32 {
     (angle >> (64 - TURN_BITS)) as u32
-}
-
-/// Where the head is.
-#[derive(Clone, Copy, Debug)]
-pub struct Head {
-    cylinder: u32,
-    surface: u16,
-    /// Whether the phase is known.
-    locked: bool,
-    /// Angle under the head now, in ticks.
-    phase: u64,
-    /// Ticks before the arm leaves, for reads and for writes.
-    leaves: [u64; 2],
-    /// Ticks of settling before a write.
-    write_settle: u64,
-    /// The key and surface of what the drive reads ahead, and what having it costs.
-    ahead: (u64, u16, u64),
 }
 
 /// How a command that used the arm leaves it.
@@ -194,25 +179,6 @@ impl Profile {
         &self.phase
     }
 
-    /// Ticks until the arm is there, overhead included.
-    #[inline]
-    fn travel(&self, head: &Head, cylinder: u32, surface: u16, direction: Direction) -> u64 {
-        // Products, not branches: which candidates switch heads cannot be foreseen.
-        let distance = head.cylinder.abs_diff(cylinder);
-        let switch = u64::from(head.surface != surface) * self.motion.head_switch;
-        let moved = self.motion.seek(distance).max(switch);
-        let settle = u64::from(direction.writes() && moved > 0) * head.write_settle;
-        moved + settle + head.leaves[direction as usize]
-    }
-
-    /// Ticks until the arm is at any cylinder at such a distance or farther.
-    #[inline(always)]
-    fn least_travel(&self, head: &Head, distance: u32, direction: Direction) -> u64 {
-        let floor = self.motion.least_seek(distance);
-        let settle = u64::from(direction.writes() && floor > 0) * head.write_settle;
-        floor + settle + head.leaves[direction as usize]
-    }
-
     /// Whether a transfer goes on where the last one ended, so that the drive is at it or has it already.
     fn follows(&self, at: Extent, direction: Direction) -> bool {
         let Left { next, reading, transferred, .. } = self.left;
@@ -235,40 +201,6 @@ impl Profile {
         let sector = self.mechanics.sector_time(spot.track.zone);
         let continues = self.last.writes() && at.start == self.left.next;
         arrived.max(self.way.write_from(now, overhead.a(self.last), sector, at, continues))
-    }
-
-    /// The angle from `phase` to the end of the sector in a zone that is being read behind the angle `ahead_of`.
-    fn stay(&self, zone: u32, ahead_of: u64, phase: u64) -> u64 {
-        let sector = self.mechanics.layout.sector_angle(zone);
-        sector - phase.wrapping_sub(ahead_of) % sector
-    }
-
-    /// The head on a track at an angle, after a write or not, where the drive reads ahead behind another angle or not;
-    /// and its key.
-    #[inline]
-    fn head_on(&self, track: Track, phase: Option<u64>, last: Direction, ahead_of: Option<u64>) -> (Head, u64) {
-        let overhead = self.motion.overhead[last as usize];
-        let ready = phase.map(|phase| phase.wrapping_add(overhead[0] << (64 - TURN_BITS)));
-        let stay = ready.zip(ahead_of).map_or(0, |(ready, ahead_of)| self.stay(track.zone, ahead_of, ready));
-        let head = Head {
-            cylinder: track.cylinder,
-            surface: track.head as u16,
-            locked: phase.is_some(),
-            phase: phase.map_or(0, |phase| u64::from(ticks_of(phase))),
-            leaves: overhead.map(|overhead| overhead + u64::from(ticks_of(stay))),
-            write_settle: self.motion.write_settle,
-            ahead: NOTHING,
-        };
-        (head, u64::from(head.cylinder) << 32 | head.phase)
-    }
-
-    /// The head where several commands are in the drive, which chooses among them: from where, at which angle and in which order it
-    /// comes to one more nobody knows. So nothing but the way from where the last one ends tells, whatever is asked there.
-    #[inline(never)]
-    fn head_among_several(&self) -> (Head, u64) {
-        let track = if self.was_buffered { self.beside } else { self.left.track };
-        let (head, key) = self.head_on(track, None, self.last, None);
-        (Head { leaves: [0; 2], write_settle: 0, ..head }, key)
     }
 }
 
@@ -334,7 +266,7 @@ impl Predictor for Profile {
 
     #[inline]
     fn head(&self, now: Time) -> (Head, u64) {
-        if self.in_flight > self.in_order {
+        if self.drive_chooses() {
             return self.head_among_several();
         }
         let phase = self.phase.at(now);

@@ -40,7 +40,11 @@ impl Device for InOrder {
 }
 
 fn known(device: &mut impl Device) -> (DriveKnowledge, u16) {
-    let options = ProfileOptions { name: "it".into(), seed: 1, effort: Thoroughness::Quick, scratch: None };
+    known_by(Thoroughness::Quick, device)
+}
+
+fn known_by(effort: Thoroughness, device: &mut impl Device) -> (DriveKnowledge, u16) {
+    let options = ProfileOptions { name: "it".into(), seed: 1, effort, scratch: None };
     let profile = profile::profile(device, &options, &mut ()).expect("it can be read");
     let ProfileOutcome::Disk(known) = profile.outcome else { panic!("it turns") };
     let depth = known.plan("it", profile.blocks).queue.depth;
@@ -68,13 +72,15 @@ fn what_is_left_of_the_overhead_of_a_read_that_waited_is_learned() {
     for (queued, left_ms) in [(Some(0.03), 0.03), (Some(0.06), 0.06), (None, 0.0)] {
         sheet.overheads.queued = queued.map(Span::from_ms);
         let mut device = sim::Bench::new(Drive::new(&sheet, &truth, 7));
-        let (it, _) = known(&mut device);
+        let (it, _) = known_by(Thoroughness::Thorough, &mut device);
         let plan = it.plan("it", device.caps().blocks);
         let learned = plan.overheads.queued.expect("it was measured").as_ms();
         println!("{learned:.4} of {left_ms}, {:.4} by itself", plan.overheads.read.read.as_ms());
         assert!((learned - left_ms).abs() < 0.02, "{learned} of {left_ms}");
     }
-    let single =
-        known(&mut sim::Bench::new(Drive::new(&disk::Sheet { queue: disk::Queue::default(), ..sheet }, &truth, 7)));
-    assert_eq!(single.0.queue.overhead, None);
+    let (in_less_time, _) = known(&mut sim::Bench::new(Drive::new(&sheet, &truth, 7)));
+    assert_eq!(in_less_time.queue.overhead, None);
+    sheet.queue = disk::Queue::default();
+    let (single, _) = known_by(Thoroughness::Thorough, &mut sim::Bench::new(Drive::new(&sheet, &truth, 7)));
+    assert_eq!(single.queue.overhead, None);
 }

@@ -375,8 +375,7 @@ impl Profile {
         let like = Extent { start: self.arm, blocks: self.unwritten.last.blocks };
         let fits = u64::from(like.blocks) <= self.unwritten.largest;
         let goes_first = self.cache.drain != Drain::Soonest;
-        let has_company = self.in_flight > self.in_order;
-        if has_company || !self.buffers_writes || !fits || (goes_first && !self.unwritten.streams()) {
+        if self.drive_chooses() || !self.buffers_writes || !fits || (goes_first && !self.unwritten.streams()) {
             return None;
         }
         // What the drive is reading ahead is had first.
