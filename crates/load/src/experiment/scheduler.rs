@@ -134,13 +134,17 @@ impl Scheduler {
     pub(super) fn foresees_followers(&self) -> bool {
         let known = self.predictor.is_none_or(|predictor| predictor == Predictor::Profile);
         let any_order = self.rules.classes.iter().any(|class| class.any_order);
-        let known = known && self.mimic.before == mimic::Before::Nothing && self.wish.is_none();
-        known && !any_order && self.limits.is_none() && self.rules.plan.is_none()
+        known && self.learns_nothing_before() && !any_order && self.limits.is_none() && self.rules.plan.is_none()
     }
 
     /// Whether it believes of each disk what the sheet of that says, and knows nothing else before the run.
     pub(super) fn believes_each_sheet(&self) -> bool {
-        self.profile == Believed::Sheet && self.mimic.before == mimic::Before::Nothing && self.wish.is_none()
+        self.profile == Believed::Sheet && self.learns_nothing_before()
+    }
+
+    /// Whether no distances are measured before the run, and nothing planned for it.
+    fn learns_nothing_before(&self) -> bool {
+        self.mimic.before == mimic::Before::Nothing && self.wish.is_none()
     }
 }
 

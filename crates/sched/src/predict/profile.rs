@@ -471,7 +471,6 @@ impl Predictor for Profile {
             self.unwritten.note_write(command.at);
             if self.is_buffered(command.verb, command.at) {
                 self.issue_buffered(now, command, spot);
-                self.was_buffered = true;
                 return;
             }
         } else if self.buffers_writes {

@@ -1,8 +1,8 @@
 //! Room on the disks of an array for what is about to be written.
 //!
 //! **A full file system is no broken disk.** Of a write that one disk took and another had no room for, copies and parities would not
-//! agree. So all disks that it goes to have room before any is written to; where one has none the write fails, nothing of it was begun, and none is
-//! given up.
+//! agree. So all disks that it goes to have room before any is written to; where one has none the write fails, nothing of it was begun,
+//! and none is given up.
 //!
 //! Room is made by chunks, so that few writes have to ask for it. A block of an array lies equally far on each disk that it is on, and so
 //! do the parities of its row, any of which may be written with it. Of copies no other disk is: room there would be taken for nothing.

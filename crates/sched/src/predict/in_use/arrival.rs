@@ -214,8 +214,8 @@ mod tests {
             self.play(commands, noise, |_, distance| (true, time(distance)))
         }
 
-        /// The same among several in the device, where one takes so long after the last, by the order and how many went by arrival
-        /// before.
+        /// The same among several in the device. How long one takes after the last is told by whether it went by arrival, and how many
+        /// have so far.
         fn go_on_among_several(&mut self, commands: u32, noise: u64, time: impl Fn(bool, u32) -> u64) -> u32 {
             let mut followed = 0;
             self.play(commands, noise, |far, _| {

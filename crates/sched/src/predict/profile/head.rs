@@ -53,8 +53,8 @@ impl Profile {
         sector - phase.wrapping_sub(ahead_of) % sector
     }
 
-    /// The head on a track at an angle, after a write or not, where the drive reads ahead behind another angle or not;
-    /// and its key.
+    /// The head on a track at an angle, if that is known, after a command of direction `last`, where the drive reads ahead behind
+    /// another angle or not; and the key of the place it is over.
     #[inline]
     pub(super) fn head_on(
         &self,

@@ -179,10 +179,7 @@ impl Profile {
 
     /// Which of these the drive writes back next, were its arm free at `began`, and left as it is.
     fn next_back(&self, held: &VecDeque<BufferedExtent>, began: Time, left: &Left) -> usize {
-        if self.cache.streams_writes
-            && !left.reading
-            && let Some(place) = held.iter().position(|held| held.at.start == left.next)
-        {
+        if let Some(place) = held.iter().position(|held| self.goes_on_writing(left, held)) {
             return place;
         }
         if self.cache.drain == Drain::InOrder {
@@ -202,11 +199,15 @@ impl Profile {
         best
     }
 
+    /// Whether one goes on where the arm has just written, so that it need not move or wait.
+    fn goes_on_writing(&self, left: &Left, held: &BufferedExtent) -> bool {
+        !left.reading && held.at.start == left.next && self.cache.streams_writes
+    }
+
     /// How the arm is left, and when, by writing one back from `began` on.
     fn write_back(&self, began: Time, left: &Left, held: &BufferedExtent) -> (Left, Time) {
-        let goes_on = !left.reading && held.at.start == left.next && self.cache.streams_writes;
         let stroke = self.mechanics.stroke(left.track, held.spot.track, Direction::Write).total();
-        let arrived = if goes_on { began } else { began + stroke };
+        let arrived = if self.goes_on_writing(left, held) { began } else { began + stroke };
         let passage = self.mechanics.pass(&self.phase, arrived, held.spot, held.at, Direction::Write);
         let Spot { track, angle, .. } = passage.after;
         let next = held.at.end();
@@ -299,7 +300,8 @@ impl Profile {
             // What is read there goes on behind it.
             self.left.next = command.at.end();
         }
-        (self.dirty, self.undisturbed, self.beside) = (true, 0, spot.track);
+        (self.dirty, self.undisturbed) = (true, 0);
+        (self.beside, self.was_buffered) = (spot.track, true);
         (self.expected, self.arm) = (None, command.at.end());
     }
 
@@ -398,8 +400,7 @@ impl Profile {
             return self.motion.ticks(self.unwritten.usual);
         }
         let (head, _) = self.head(now);
-        let goes_on = |held: &BufferedExtent| !self.left.reading && held.at.start == self.left.next;
-        let way = |held: &BufferedExtent| match goes_on(held) {
+        let way = |held: &BufferedExtent| match self.goes_on_writing(&self.left, held) {
             true => 0,
             false => self.cost(&head, self.key(held.spot), self.mark(held.spot), Direction::Write),
         };
