@@ -11,6 +11,9 @@ const MOST_SECONDS: u32 = 300;
 /// Names that it goes by.
 const NAMES: [&str; 4] = ["chromium-headless-shell", "chromium", "chromium-browser", "google-chrome"];
 
+/// Waits until figures are drawn: they are once the page has been laid out and knows how wide they are.
+const DRAWN: &str = "(async () => { for (let i = 0; i < 3; i++) await new Promise(requestAnimationFrame); })()";
+
 /// The one that is installed, if any.
 pub fn find_browser() -> Option<&'static str> {
     NAMES.into_iter().find(|name| crate::tool::find(name).is_some())
@@ -116,7 +119,7 @@ impl Tab<'_> {
         self.browser.call(&self.session, method, params, &mut self.events)
     }
 
-    /// Shows a page, and waits until it has loaded.
+    /// Shows a page, and waits until it has loaded and its figures are drawn.
     pub fn open(&mut self, url: &str) {
         self.events.clear();
         let went = self.call("Page.navigate", json!({"url": url}));
@@ -125,6 +128,7 @@ impl Tab<'_> {
             let event = self.browser.read();
             self.events.push(event);
         }
+        self.evaluate(DRAWN);
     }
 
     /// What an expression comes to in the page, once its promise is kept.
