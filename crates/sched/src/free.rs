@@ -7,8 +7,10 @@
 //!
 //! **Idle time** begins when no request has come for a while, and is used in commands so short that the drive streams.
 
+mod elsewhere;
 mod pieces;
 
+use self::elsewhere::Looked;
 use self::pieces::Pieces;
 use crate::bills::Cause;
 use crate::event::{Action, Found};
@@ -20,14 +22,8 @@ use crate::{Job, JobId};
 use block::{Direction, Extent, Lbn, Op, Outcome, Span, Time, Verb};
 use std::collections::VecDeque;
 
-/// Tracks that are looked at at most, besides the first and the last, of their cylinders and elsewhere; and how far from those they lie,
-/// in tracks.
-const LOOKS: u32 = 12;
-const BESIDE: u64 = 64;
-/// How far on, where something was found already.
-const NEAR: u64 = 8;
-/// Heads of a drive that are looked at at most.
-const HEADS: u32 = 64;
+/// To come back for a run costs what this part of a track does.
+const DETOUR: u64 = 16;
 /// A read that turns out too long for its goal is tried so often with an eighth less.
 const SHORTER: u32 = 3;
 
@@ -193,91 +189,61 @@ impl Free {
         let source = Lbn(arm.0.saturating_sub(1));
         let unit = u64::from(self.plan.wanted.unit());
         let elsewhere = goal.elsewhere / unit * unit;
-        let mut best: Option<(Extent, Time, Found)> = None;
+        let (wanted, track) = (&self.plan.wanted, belief.track_blocks(goal.spot));
+        let detour = (track / DETOUR) as u32;
+        let worth = |at: Extent| wanted.worth(at, detour);
+        let (mut best, mut known): (Option<(Extent, Time, Found)>, u64) = (None, 0);
         let mut look = |on: Lbn, found: Found| {
-            let known = best.map_or(0, |(best, ..)| best.blocks);
-            let least = if found == Found::Between { known } else { 0 };
-            if let Some((at, across, all)) = self.of_track(belief, now, on, Some(goal), (least, most)) {
+            let least = if found == Found::Between { wanted.blocks_worth(known, on, detour) } else { 0 };
+            let Some(passing) = belief.passing(now, on, Some(goal), self.still) else { return Looked::TooFar };
+            if let Some((at, across, all)) = self.of_track(belief.arm(), &passing, (least, most)) {
                 let across = across.and_then(|at| Some((at, belief.ending(now, at, Some(goal))?)));
                 let in_time = || across.or_else(|| self.in_time(belief, now, at?, goal));
-                if across.or(at.map(|at| (at, now))).is_some_and(|(at, _)| at.blocks > known)
-                    && let Some((at, end)) = in_time().filter(|(at, _)| at.blocks > known)
+                if across.map(|(at, _)| at).or(at).is_some_and(|at| worth(at) > known)
+                    && let Some((at, end)) = in_time()
+                    && worth(at) > known
                 {
-                    best = Some((at, end, found));
+                    (best, known) = (Some((at, end, found)), worth(at));
                 }
                 // What is nearly all that there is time for need not be bettered.
                 if best.is_some_and(|(best, ..)| u64::from(best.blocks) * 4 >= all * 3) {
-                    return None;
+                    return Looked::Enough;
                 }
             }
-            let known = best.map_or(0, |(best, ..)| best.blocks);
-            (found == Found::Source || u64::from(known) * 4 < elsewhere * 3).then_some(known)
+            let is_enough = best.is_some_and(|(best, ..)| u64::from(best.blocks) * 4 >= elsewhere * 3);
+            if is_enough && found != Found::Source { Looked::Enough } else { Looked::Known(known) }
         };
-        let _ = look(source, Found::Source).and_then(|_| look(goal.at.start, Found::Destination)).and_then(|known| {
-            self.look_elsewhere(belief, [goal.at.start, source], belief.track_blocks(goal.spot), known, |on| {
-                look(on, Found::Between)
-            })
-        });
+        let mut known = 0;
+        for (on, found) in [(source, Found::Source), (goal.at.start, Found::Destination)] {
+            match look(on, found) {
+                Looked::Enough => return best,
+                Looked::Known(worth) => known = worth,
+                Looked::TooFar => {}
+            }
+        }
+        if goal.elsewhere > 0 {
+            let ends = [goal.at.start, source];
+            self.look_elsewhere(belief, ends, (track, detour), known, &mut |on| look(on, Found::Between));
+        }
         best
-    }
-
-    /// Has each track looked at on which more than what is known may be had by the time of a goal, until that is enough: `look` tells
-    /// what is known then, in blocks, or nothing.
-    fn look_elsewhere<P: Predictor>(
-        &self,
-        belief: &P,
-        ends: [Lbn; 2],
-        track: u64,
-        known: u32,
-        mut look: impl FnMut(Lbn) -> Option<u32>,
-    ) -> Option<()> {
-        let (wanted, unit, mut known) = (&self.plan.wanted, u64::from(self.plan.wanted.unit()), known);
-        // To another head is the shortest way there is.
-        let mut left = LOOKS;
-        let mut beneath = ends.map(|end| belief.beneath(end));
-        for n in 1..HEADS {
-            for tracks in &mut beneath {
-                let Some(on) = tracks.and_then(|it| it.first_block(n)).filter(|_| left > 0) else {
-                    *tracks = None;
-                    continue;
-                };
-                let beyond = wanted.first_beyond(on, Lbn(on.0 + track + unit), known);
-                // Where nothing is known yet, tracks of which nothing is wanted do not count.
-                left -= u32::from(known > 0 || beyond.is_some());
-                if beyond.is_some() {
-                    known = look(on)?;
-                }
-            }
-            if beneath == [None, None] {
-                break;
-            }
-        }
-        let mut others = Others::new(wanted, ends.map(|end| end.0), track);
-        for _ in 0..LOOKS {
-            known = look(self.pieces.where_left(wanted, others.next(wanted, known)?))?;
-        }
-        Some(())
     }
 
     /// The longest run of more than `least` wanted blocks that pass on a track while the arm can be there; the same with a last unit that
     /// lies across the end of the track, or that unit alone; and how many blocks could pass.
-    fn of_track<P: Predictor>(
+    fn of_track(
         &self,
-        belief: &P,
-        now: Time,
-        on: Lbn,
-        goal: Option<&Goal<P::Spot>>,
+        arm: Lbn,
+        passing: &Passing,
         (least, most): (u32, u32),
     ) -> Option<(Option<Extent>, Option<Extent>, u64)> {
-        let passing = belief.passing(now, on, goal, self.still)?;
         let most = most.min(passing.longest);
         let mut best: Option<Extent> = None;
         for (from, until) in passing.ranges {
             best = self.plan.wanted.longest_in(from, until, most, best.map_or(least, |best| best.blocks)).or(best);
         }
-        let best = best.map(|best| self.cut(self.lead_in(belief.arm(), best, most)));
-        let across = self.reach_across(&passing, best, most);
-        let best = self.with_pieces(&passing, best, (least, most));
+        let best = best.map(|best| self.cut(self.lead_in(arm, best, most)));
+        let across = self.reach_across(passing, best, most);
+        let best = self.with_pieces(passing, best, (least, most));
         if best.is_none() && across.is_none() {
             return None;
         }
@@ -510,50 +476,6 @@ impl Free {
         let times = known.and_then(|known| self.failed.remove(known)).map_or(1, |(_, times)| times + 1);
         keep(&mut self.failed, (at.start, times));
         times > self.plan.retries
-    }
-}
-
-/// Where else something wanted may be had: beside the track of the request and beside that which the arm is on, up and down, and on
-/// the way, in turns.
-struct Others {
-    /// From where on it is looked for, and up to where; downwards where that is before.
-    searches: [(u64, u64); 6],
-    turn: usize,
-    /// Blocks of a track.
-    track: u64,
-}
-
-impl Others {
-    fn new(wanted: &Wanted, [last, first]: [u64; 2], track: u64) -> Others {
-        let up = |at: u64| (at + track, (at + BESIDE * track).min(wanted.blocks()));
-        let down = |at: u64| (at.saturating_sub(track), at.saturating_sub(BESIDE * track));
-        let (low, high) = (first.min(last), first.max(last));
-        let way = |part: u64| (low + (high - low) / 3 * part, low + (high - low) / 3 * (part + 1));
-        let searches = [up(last), down(last), up(first), down(first), way(1), (way(1).0, low)];
-        Others { searches, turn: 0, track }
-    }
-
-    /// Where more than so many blocks that follow one another are wanted, on a track that was not looked at yet.
-    fn next(&mut self, wanted: &Wanted, least: u32) -> Option<Lbn> {
-        for _ in 0..self.searches.len() {
-            let (from, until) = &mut self.searches[self.turn];
-            self.turn = (self.turn + 1) % 6;
-            // For something better than what is known nobody goes far.
-            let reach = if least == 0 { u64::MAX } else { NEAR * self.track };
-            let found = if *from < *until {
-                wanted.first_beyond(Lbn(*from), Lbn((*until).min(from.saturating_add(reach))), least)
-            } else {
-                wanted.last_beyond(Lbn((*until).max(from.saturating_sub(reach))), Lbn(*from), least)
-            };
-            let Some(found) = found else {
-                *from = *until;
-                continue;
-            };
-            *from =
-                if *from < *until { (found.0 + self.track).min(*until) } else { found.0.saturating_sub(self.track) };
-            return Some(found);
-        }
-        None
     }
 }
 

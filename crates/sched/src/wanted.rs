@@ -4,6 +4,8 @@
 //! that a whole drive costs nothing to ask for, and never more than a bit a unit; finding the next unit, or
 //! the next run of so many, looks at whole groups and words.
 
+mod worth;
+
 use block::{Extent, Lbn};
 
 /// Units in a group.
@@ -40,6 +42,8 @@ pub struct Wanted {
     /// Units that are wanted, in all and by group.
     left: u64,
     counts: Vec<u16>,
+    /// Groups of which anything is wanted.
+    begun: u64,
     /// For each [`CHUNK`] of units, no run that begins in it is longer than so many units, or than those that are told from longer ones.
     longest: Vec<u8>,
     /// A bit for each group of which anything is wanted, so that what is done costs nothing to pass over.
@@ -63,7 +67,8 @@ impl Wanted {
         let groups = blocks.div_ceil(u64::from(unit)).div_ceil(GROUP) as usize;
         let some = vec![0; groups.div_ceil(64)];
         let longest = vec![0; groups * WORDS / CHUNK as usize];
-        Wanted { blocks, unit, groups: vec![Group::Nothing; groups], left: 0, counts: vec![0; groups], longest, some }
+        let (counts, groups) = (vec![0; groups], vec![Group::Nothing; groups]);
+        Wanted { blocks, unit, groups, left: 0, counts, begun: 0, longest, some }
     }
 
     /// Whether nothing is wanted.
@@ -261,6 +266,7 @@ impl Wanted {
         } else {
             self.some[group / 64] &= !bit
         }
+        self.begun = self.begun + u64::from(now > 0) - u64::from(before > 0);
         self.left = self.left + now - before;
     }
 

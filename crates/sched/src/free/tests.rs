@@ -1,11 +1,12 @@
 //! Which reads are made that cost nothing: how long they are, and where they are looked for.
 
+use super::elsewhere::{BESIDE, Others};
 use super::*;
 use block::{Command, Extent};
 
 /// Blocks of a track, and of a device.
 const TRACK: u64 = 10;
-const BLOCKS: u64 = 6_000;
+const BLOCKS: u64 = 400_000;
 
 /// Believes that a read comes back in time as long as it is short.
 struct Hurry {
@@ -119,7 +120,7 @@ fn the_one_block_that_is_wanted_is_found_beside_the_ends_and_on_the_way() {
         let (ends, block) = ([draw(BLOCKS), draw(BLOCKS)], draw(BLOCKS));
         let mut wanted = Wanted::nothing(BLOCKS, 1);
         wanted.want(Lbn(block), Lbn(block + 1));
-        let next = Others::new(&wanted, ends, TRACK).next(&wanted, 0);
+        let next = Others::new(&wanted, ends, (TRACK, 0)).next(&wanted, 0);
         assert_eq!(next, is_looked_at(block, ends).then_some(Lbn(block)), "{block} from {ends:?}");
         found += u32::from(next.is_some());
     }
@@ -131,7 +132,7 @@ fn all_directions_are_looked_at_in_turns_and_none_at_a_track_twice() {
     let mut wanted = Wanted::nothing(BLOCKS, 1);
     wanted.want(Lbn(0), Lbn(BLOCKS));
     let (last, first) = (2000, 3500);
-    let mut others = Others::new(&wanted, [last, first], TRACK);
+    let mut others = Others::new(&wanted, [last, first], (TRACK, 0));
     let from = [last, last, first, first, 2500, 2500];
     let upwards = [true, false, true, false, true, false];
     let mut before = from;

@@ -176,17 +176,22 @@ fn whole_drives_are_read_beside_readers_who_hardly_notice() {
 }
 
 #[test]
-fn a_scan_beside_four_readers_reads_40_mb_s_until_a_twentieth_is_left() {
+fn a_scan_beside_four_readers_reads_40_mb_s_until_a_twentieth_is_left_and_then_soon_ends() {
     let folder = Folder::new("scans-small");
     let file = shrink_nl20(&folder, 1200);
     let bytes = disk::catalogue::find(&file).expect("it was just written").sheet.mechanics.layout.blocks() * 512;
     let reader = "[[workload]]\nname = \"reader\"\nkind = \"closed\"\ndepth = 4\nsize = \"4KiB\"";
     let drive = format!("model = \"{file}\"\nqueue = 1");
-    let [with, without] = [true, false].map(|scans| play_on(&drive, "policy = \"satf\"", reader, scans, 420));
-    let took = until(&with, 0.95).expect("it comes so far").as_secs();
+    let [with, without] = [true, false].map(|scans| play_on(&drive, "policy = \"satf\"", reader, scans, 640));
+    let [took, whole] = [0.95, 1.0].map(|share| until(&with, share).expect("it comes so far").as_secs());
     let (rate, [slower, _]) = (0.95 * bytes as f64 / 1e6 / took, response(&with));
-    println!("{rate:.2} MB/s, the reader's mean {:.4} of without", slower / response(&without)[0]);
+    println!(
+        "{rate:.2} MB/s, all {:.2} times later, the reader's mean {:.4}",
+        whole / took,
+        slower / response(&without)[0]
+    );
     assert!(rate >= 40.0, "{rate:.2} MB/s");
+    assert!(whole <= 1.65 * took, "all after {whole:.1} s, all but a twentieth after {took:.1}");
     assert!(slower <= 1.01 * response(&without)[0], "{slower:.3} ms");
 }
 
