@@ -143,7 +143,7 @@ impl Experiment {
                 if late > PROMISED {
                     let (owed, slice, p99) = (names.get(class).unwrap_or(&""), slice.as_ms(), p99.as_ms());
                     told.push(format!(
-                        "the floor of '{owed}' keeps the arm for {slice} ms at once: about {:.0} % of the requests of '{name}' will wait for longer than its p99 of {p99} ms, unless '{owed}' has a shorter `window` or a lower `floor`",
+                        "the floor of '{owed}' keeps the arm for {slice} ms at once: about {:.0} % of the requests of '{name}' that come at any time will wait for longer than its p99 of {p99} ms, of those that each follow an answer fewer, unless '{owed}' has a shorter `window` or a lower `floor`",
                         100.0 * late
                     ));
                 }

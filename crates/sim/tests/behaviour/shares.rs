@@ -316,6 +316,8 @@ fn a_floor_keeps_a_scrub_going_beside_a_reader_of_higher_priority() {
         let arm = both.meter.bills().expect("bills").of(1).iter().map(|span| span.as_secs()).sum::<f64>() / 120.0;
         assert!(arm >= 0.15 && scrub >= 0.15 * scrub_alone && reader <= 1.20 * reader_alone, "{arm}");
         assert!(both.notes.iter().any(|note| note.contains("a floor that was owed")), "{:?}", both.notes);
+        let p99 = both.meter.classes().find(|(name, _)| *name == "reader").expect("a reader").1.response_ms.p99;
+        assert!(p99 <= 40.0, "a reader that asks once it has its answer meets few slices: {p99:.1} ms");
         let told = both.notes.iter().any(|note| note.contains("will wait for longer than its p99 of 40 ms"));
         assert_eq!(told, preemption.contains("slo"), "{:?}", both.notes);
     }
