@@ -148,7 +148,7 @@ impl<P: Predictor> Board<P> {
         let Some(free) = &mut self.free else { return };
         let asked = all > free.requests.len();
         if asked || free.wanted_blocks().is_empty() {
-            return free.end_idleness();
+            return free.end_idleness(now);
         }
         if !free.is_time_idle(now) || flies {
             return;

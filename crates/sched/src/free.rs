@@ -9,9 +9,11 @@
 
 mod elsewhere;
 mod pieces;
+mod returns;
 
 use self::elsewhere::Looked;
 use self::pieces::Pieces;
+use self::returns::Returns;
 use crate::bills::Cause;
 use crate::event::{Action, Found};
 use crate::predict::{Goal, Passing, Predictor};
@@ -45,7 +47,7 @@ pub struct FreePlan {
     pub wanted: Wanted,
     /// Blocks of a command in idle time.
     pub chunk: u32,
-    /// How long there has to be no request before time counts as idle.
+    /// How long there has to be no request before time counts as idle, where some who ask come again soon.
     pub patience: Span,
     /// The class that pays for what is not free.
     pub class: u8,
@@ -68,6 +70,7 @@ pub(crate) struct Free {
     pub(crate) held: Option<JobId>,
     /// In whose time the blocks in flight are read.
     flying: Found,
+    returns: Returns,
     /// While there is no request: from when on time is idle.
     idle_from: Option<Time>,
     /// What is read then, where that was chosen already and waits to come round.
@@ -99,6 +102,7 @@ impl Free {
             plan,
             held: None,
             flying: Found::Idle,
+            returns: Returns::default(),
             idle_from: Some(Time::ZERO),
             planned: None,
             expected: None,
@@ -325,13 +329,15 @@ impl Free {
     }
 
     /// There is a request, or nothing is wanted any more: time is not idle.
-    pub(crate) fn end_idleness(&mut self) {
+    pub(crate) fn end_idleness(&mut self, now: Time) {
+        self.returns.end(now, self.plan.patience);
         (self.idle_from, self.planned) = (None, None);
     }
 
     /// There is no request: whether that has been so for long enough.
     pub(crate) fn is_time_idle(&mut self, now: Time) -> bool {
-        now >= *self.idle_from.get_or_insert(now + self.plan.patience)
+        let wait = self.returns.wait(now, self.plan.patience);
+        now >= *self.idle_from.get_or_insert(now + wait)
     }
 
     /// In idle time, nothing being in flight: what is read next. Where the arm would wait for it, the device is left alone until it is
