@@ -307,6 +307,9 @@ pub struct Class {
     pub yield_: f64,
     /// Finished after their deadline, or dropped.
     pub missed_deadlines: u64,
+    /// Its operations of several requests, each asked for when the one before has ended; not there where it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operations: Option<Operations>,
     /// From arrival to end.
     pub response_ms: Distribution,
     /// From arrival to when its turn came: to the first drive command, but for the slack before its own seek.
@@ -331,6 +334,25 @@ pub struct Class {
     /// What each replication came to by itself, in order, for runs to be compared in pairs; not part of the JSON.
     #[serde(skip)]
     pub replications: Vec<ReplicationFigures>,
+}
+
+/// What operations of several requests came to: one ends with its last request, or with the first that does not end well.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Operations {
+    /// Those whose first request arrived in the measured time; each is followed to its end.
+    pub count: u64,
+    /// Of these, ended by a request that was dropped at the deadline, which is that of the whole operation.
+    pub dropped: u64,
+    /// Ended by a request that failed.
+    pub failed: u64,
+    /// Given up while a request of theirs waited, long after the measured time: their times count as far as they had come. Not
+    /// there where there are none.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub still_waiting: u64,
+    /// Finished after the deadline, or dropped.
+    pub missed_deadlines: u64,
+    /// From the arrival of the first request to the end of the last.
+    pub response_ms: Distribution,
 }
 
 /// What a class came to in one replication, or in one part of a run.

@@ -166,14 +166,26 @@ fn workload(workload: &Workload, named: bool) -> Vec<String> {
             words.extend(region.map(within));
             words
         }
-        Kind::Open(OpenPlan { rate, arrivals, pattern }) => {
+        Kind::Open(OpenPlan { rate, arrivals, pattern, cascade }) => {
             let spacing = match arrivals {
                 Arrivals::Poisson => "Poisson",
                 Arrivals::Constant => "evenly spaced",
                 Arrivals::Uniform => "by uniform gaps",
             };
-            let mut words = vec![format!("{rate} requests/s"), spacing.to_owned()];
+            let what = if *cascade > 1 { "operations" } else { "requests" };
+            let mut words = vec![format!("{rate} {what}/s"), spacing.to_owned()];
+            words.extend(describe_cascade(*cascade));
             words.extend(describe_pattern(pattern));
+            words
+        }
+        Kind::Streams(plan) => {
+            let streams =
+                format!("{} stream{}", number::count(plan.streams.into()), if plan.streams == 1 { "" } else { "s" });
+            let mut words = vec![format!("{streams}, each {} requests/s", plan.rate)];
+            if plan.jitter > 0.0 {
+                words.push(format!("up to {} of a period late", plan.jitter));
+            }
+            words.extend(describe_pattern(&Pattern { at: AddressPattern::Sequential, ..plan.pattern.clone() }));
             words
         }
         Kind::Compression(plan) => vec![
@@ -208,11 +220,12 @@ fn workload(workload: &Workload, named: bool) -> Vec<String> {
             words.extend((*region != Region::WHOLE).then(|| within(*region)));
             words
         }
-        Kind::Closed(ClosedPlan { depth, think, pattern }) => {
+        Kind::Closed(ClosedPlan { depth, think, pattern, cascade }) => {
             let mut words = vec![outstanding(*depth)];
             if *think > Span::ZERO {
                 words.push(format!("each thinking {}", span(*think)));
             }
+            words.extend(describe_cascade(*cascade));
             words.extend(describe_pattern(pattern));
             words
         }
@@ -272,6 +285,10 @@ fn describe_pace(pace: &Pace) -> Vec<String> {
 
 fn outstanding(depth: u32) -> String {
     format!("{} request{} always outstanding", number::count(u64::from(depth)), if depth == 1 { "" } else { "s" })
+}
+
+fn describe_cascade(cascade: u32) -> Option<String> {
+    (cascade > 1).then(|| format!("each {} requests one after the other", number::count(cascade.into())))
 }
 
 fn describe_pattern(pattern: &Pattern) -> Vec<String> {
