@@ -1,6 +1,7 @@
 //! What is measured of a run: responses and waits by class, durations of commands.
 
 mod alone;
+mod cached;
 mod left;
 mod operations;
 
@@ -15,6 +16,7 @@ use crate::wait::half_square;
 use block::{BLOCK_BYTES, Ending, Extent, NS_PER_MS, Qos, Span, Time};
 use operations::OperationMeter;
 use sched::Fill;
+use sched::array::CacheTally;
 use sched::value::Worth;
 use sched::{Found, Tally as Came};
 
@@ -53,6 +55,8 @@ pub struct Meter {
     late: i128,
     /// How full the write buffer of an array was.
     fill: Option<Fill>,
+    /// What the read cache of an array came to.
+    cached: Option<CacheTally>,
     /// What of the arm's time each class caused, where that is known.
     bills: Option<Bills>,
     /// What each class came to in each replication, once there are several.
@@ -159,6 +163,7 @@ impl Meter {
             arms: Tally::default(),
             late: 0,
             fill: None,
+            cached: None,
             bills: None,
             alone: Vec::new(),
         }
@@ -377,6 +382,7 @@ impl Meter {
             (Some(fill), Some(other)) => fill.merge(other),
             (fill, other) => *fill = fill.take().or_else(|| other.clone()),
         }
+        self.merge_cached(other);
         if let (Some(bills), Some(other)) = (&mut self.bills, &other.bills) {
             bills.merge(other);
         }

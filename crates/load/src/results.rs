@@ -72,6 +72,9 @@ pub struct Run {
     /// How full the write buffer of an array was; not there where there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub buffer: Option<Buffer>,
+    /// What the read cache of an array came to; not there where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_cache: Option<ReadCache>,
     /// What a scheduler that learns the device came to know of it; not there where it does not learn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub learned: Option<Learned>,
@@ -104,6 +107,7 @@ impl Run {
             expected_wait_ms: meter.expected_wait_ms(),
             service: meter.service(),
             buffer: meter.buffer(),
+            read_cache: meter.cached(),
             commands: meter.commands(),
             learned: None,
             system: None,
@@ -219,6 +223,21 @@ pub struct Buffer {
     pub blocked: u64,
     /// Writes that no disk took afterwards: lost data.
     pub lost: u64,
+}
+
+/// What the volatile read cache of an array came to.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct ReadCache {
+    /// Reads that were answered from it.
+    pub hits: u64,
+    /// Of these, those that had to wait for what was being read ahead.
+    pub awaited: u64,
+    /// Reads that disks had to answer.
+    pub misses: u64,
+    /// Hits, of both.
+    pub hit_fraction: f64,
+    /// What was read ahead, used or not, MiB.
+    pub read_ahead_mib: f64,
 }
 
 /// What a scheduler that learns a device knows of it at the end of the first replication.

@@ -76,6 +76,8 @@ fn array(array: &ArrayChoice) -> Vec<String> {
     words.extend(
         (array.plan.buffer > 0).then(|| format!("a write buffer of {}", units::show_blocks(array.plan.buffer))),
     );
+    let cache = array.plan.read_cache;
+    words.extend((cache > 0).then(|| format!("a read cache of {}", units::show_blocks(cache))));
     words.extend(array.fails.iter().map(|failure| {
         let replaced = if failure.replaced { " and is replaced" } else { "" };
         format!("disk {} fails after {}{replaced}", failure.disk, span(failure.at))

@@ -108,6 +108,7 @@ fn play<P: Predictor + 'static>(
         placement: [Placement::LeastFinish, Placement::RoundRobin, Placement::Nearest][of(seed, 8, 3) as usize],
         buffer: [0, 0, 30, 200][of(seed, 17, 4) as usize] * u64::from(scale),
         trusting: of(seed, 22, 2) == 0,
+        read_cache: [0, 0, 0, 128, 512, 4096][of(seed, 60, 6) as usize],
         migration: [Migration::Never, Migration::Remainder, Migration::Jit][of(seed, 18, 3) as usize],
         delay: Span([0, 0, 150][of(seed, 19, 3) as usize]),
         ..ArrayPlan::default()
@@ -122,13 +123,15 @@ fn play<P: Predictor + 'static>(
         told: of(seed, 14, 2) == 0,
         misread: if of(seed, 15, 4) == 0 { 20 * u64::from(scale * scale) } else { 0 },
         amended: if of(seed, 16, 2) == 0 { 9 } else { 0 },
+        streams: plan.read_cache > 0 && of(seed, 61, 3) > 0,
         slow: (of(seed, 54, 4) == 0).then(|| DiskId(of(seed, 55, disks.into()) as u16)),
     };
     let mut array = Array::new(geometry, plan, rules.clone(), together, (0..disks).map(|_| core()).collect());
     let mut world = Faults::new(geometry, caps, script);
     run(&mut array, &mut world);
     assert_eq!(array.room(), together, "seed {seed}: something is left");
-    Tale { moved: array.reads_moved(), ..world.finish() }
+    let cached = array.cached().unwrap_or_default();
+    Tale { moved: array.reads_moved(), cached: cached.hits, ahead: cached.ahead, ..world.finish() }
 }
 
 /// Random scenes in the test; HALFTURN_SCENES asks for another number, HALFTURN_SEED for one of them, and both for so many from that on.
@@ -161,6 +164,8 @@ fn play_all(usual: u64, found: &[u64], failing: Failing) -> Option<(Tale, u64)> 
         checked: a.checked + b.checked,
         commands: a.commands + b.commands,
         moved: a.moved + b.moved,
+        cached: a.cached + b.cached,
+        ahead: a.ahead + b.ahead,
     });
     println!("{sum:?}");
     Some((sum, scenes))
@@ -175,6 +180,7 @@ fn what_was_written_is_read_and_every_request_ends_once() {
         "{sum:?}"
     );
     assert!(enough(sum.moved, 10), "{sum:?}");
+    assert!(enough(sum.cached, 500) && enough(sum.ahead, 5_000), "{sum:?}");
 }
 
 #[test]
