@@ -224,6 +224,10 @@ impl Scheduler for Box<dyn Scheduler> {
         (**self).time_kept()
     }
 
+    fn cached(&self) -> Option<CacheTally> {
+        (**self).cached()
+    }
+
     fn fill(&self) -> Option<Fill> {
         (**self).fill()
     }

@@ -1,7 +1,7 @@
 //! Reads that an array answers from its read cache, and what it reads ahead of streams.
 //!
-//! **Never stale.** A read looks into the cache when no write before it is outstanding that it meets; what it read is kept only while no write
-//! that it meets is outstanding; and when a write ends, however it does, what it met is forgotten before anybody is started who waited for it.
+//! **Never stale.** A read looks into the cache when no write before it is outstanding that it meets. What reads brought before a write that they
+//! meet was begun is forgotten when that ends, however it does, and before anybody is started who waited for it.
 //!
 //! **Read-ahead** is a task that nobody asked for, whose bytes go to a frame of the cache. A read that goes on where one of the last few ended
 //! makes a stream; ahead of it some segments are asked for, ever more while it goes on, but only while nobody outstanding is of no
@@ -25,6 +25,10 @@ const STREAMS: usize = 16;
 /// Segments that are read ahead of a stream: at first, and at most.
 const FIRST_WINDOW: u32 = 2;
 const MOST_WINDOW: u32 = 16;
+/// Blocks of a read that is part of no stream, at least.
+const LONG: u32 = MOST_WINDOW * SEGMENT / 2;
+/// A stream goes on that did so in one of so many reads.
+const RECENT: u64 = 4 * STREAMS as u64;
 /// Segments that are on their way at once, at most.
 const MOST_COMING: u32 = 32;
 
@@ -56,8 +60,6 @@ impl CacheTally {
 struct Stream {
     /// Where the last of them ended.
     next: u64,
-    /// Up to where was read ahead.
-    ahead: u64,
     /// Segments that are read ahead of it.
     window: u32,
     /// When it was last gone on with, in reads.
@@ -107,15 +109,27 @@ impl ReadCache {
         self.coming.len() as u32
     }
 
-    /// Segments on their way, at most.
-    fn most_coming(&self) -> usize {
-        MOST_COMING.min(self.lines.most() / 4) as usize
+    /// Segments on their way at once, at most: two for each disk.
+    fn most_coming(&self, disks: usize) -> u32 {
+        MOST_COMING.min(self.lines.most() / 4).min(2 * disks as u32)
+    }
+
+    /// Blocks that are read ahead of a stream: its part of what may be on its way, of all streams that go on.
+    fn ahead_of(&self, index: usize, disks: usize) -> u64 {
+        let goes_on = |stream: &&Stream| stream.window > 0 && stream.used + RECENT > self.reads;
+        let streams = self.streams.iter().filter(goes_on).count().max(1) as u32;
+        let part = (self.most_coming(disks) / streams).max(FIRST_WINDOW);
+        u64::from(self.streams[index].window.min(part) * SEGMENT)
     }
 
     /// A read has come: whether it goes on with a stream.
     fn follow(&mut self, at: Extent, qos: Qos) -> bool {
         self.reads += 1;
         let (start, end) = (at.start.0, at.end().0);
+        // Long reads keep all disks busy by themselves.
+        if at.blocks > LONG {
+            return false;
+        }
         let going_on = self.streams.iter().position(|stream| stream.next == start && stream.used > 0);
         let index = going_on.unwrap_or_else(|| {
             let oldest = self.streams.iter().enumerate().min_by_key(|(_, stream)| stream.used);
@@ -123,11 +137,10 @@ impl ReadCache {
         });
         let stream = &mut self.streams[index];
         if going_on.is_none() {
-            *stream = Stream { next: end, ahead: end, window: 0, used: self.reads };
+            *stream = Stream { next: end, window: 0, used: self.reads };
             return false;
         }
         (stream.next, stream.used) = (end, self.reads);
-        stream.ahead = stream.ahead.max(end);
         stream.window = (2 * stream.window).clamp(FIRST_WINDOW, MOST_WINDOW);
         self.due = Some((index, qos));
         true
@@ -157,6 +170,12 @@ impl<P: Predictor> Array<P> {
             cache.following += 1;
             return;
         }
+        self.give_up_ahead();
+    }
+
+    /// What is read ahead, and is neither begun nor awaited, is given up.
+    fn give_up_ahead(&mut self) {
+        let Some(cache) = &mut self.cache else { return };
         let coming = std::mem::take(&mut cache.coming);
         for id in &coming {
             let waits = self.tasks.get(*id).is_some_and(|job| !job.spot.begun && job.first_held.is_none());
@@ -184,7 +203,10 @@ impl<P: Predictor> Array<P> {
         }
         let Some(cache) = &mut self.cache else { return false };
         match cache.lines.look_up(job.at) {
-            Held::Missing => false,
+            Held::Missing => {
+                self.give_up_ahead();
+                false
+            }
             Held::Coming(by) => self.await_ahead(id, &job, by, out),
             Held::All => {
                 let base = self.disks.len() as u32 * FRAMES;
@@ -218,13 +240,13 @@ impl<P: Predictor> Array<P> {
         if let Some(cache) = &mut self.cache {
             cache.tally.awaited += u64::from(self.now >= cache.from);
         }
+        self.give_up_ahead();
         self.say_wait(id, Wait::Overlap, out);
         true
     }
 
     /// A task has ended: what a read brought is kept, what a write met is forgotten.
     pub(super) fn note_cached(&mut self, id: JobId, job: &Job<Task>, ending: Ending, out: &mut Vec<Action>) {
-        let meets = self.overlap.writes(job.at);
         let base = self.disks.len() as u32 * FRAMES;
         let Some(cache) = &mut self.cache else { return };
         cache.following -= u32::from(job.spot.follows);
@@ -232,7 +254,7 @@ impl<P: Predictor> Array<P> {
             Op::Read if Self::is_ahead(job) => {
                 cache.coming.retain(|other| *other != id);
                 if let Place::Frame(frame, _) = job.spot.base {
-                    let good = ending == Ending::Finished && !meets;
+                    let good = ending == Ending::Finished;
                     cache.tally.ahead += if good && self.now >= cache.from { job.at.blocks.into() } else { 0 };
                     cache.lines.end_ahead(frame.0 - base, good);
                 }
@@ -241,7 +263,7 @@ impl<P: Predictor> Array<P> {
             Op::Read if job.spot.begun => {
                 cache.tally.misses += u64::from(self.now >= cache.from);
                 let fits = u64::from(job.at.blocks) <= self.plan.read_cache / 4;
-                if ending == Ending::Finished && !meets && fits {
+                if ending == Ending::Finished && fits {
                     cache.lines.fill(job.at, |part| {
                         let to = Place::Frame(FrameId(base + part.frame), part.from);
                         out.push(Action::Copy { from: offset(job.spot.base, part.into), to, blocks: part.blocks });
@@ -257,22 +279,22 @@ impl<P: Predictor> Array<P> {
     pub(super) fn read_ahead(&mut self, out: &mut Vec<Action>) {
         let blocks = self.geometry.blocks();
         let Some((index, qos)) = self.cache.as_mut().and_then(|cache| cache.due.take()) else { return };
+        let mut from = self.cache.as_ref().map_or(0, |cache| cache.streams[index].next);
         loop {
             let Some(cache) = &mut self.cache else { return };
             let others = self.tasks.len() - cache.tasks() - cache.following;
-            if others > 0 || cache.coming.len() >= cache.most_coming() || self.geometry.is_growing() {
+            let disks = self.disks.len();
+            if others > 0 || cache.tasks() >= cache.most_coming(disks) || self.geometry.is_growing() {
                 return;
             }
-            let stream = &mut cache.streams[index];
-            let until = blocks.min(stream.next + u64::from(stream.window * SEGMENT));
-            let from = stream.ahead;
+            let until = blocks.min(cache.streams[index].next + cache.ahead_of(index, disks));
             if from >= until {
                 return;
             }
             let to = (from / u64::from(SEGMENT) + 1) * u64::from(SEGMENT);
             let to = to.min(blocks);
-            stream.ahead = to;
             let at = Extent::new(from, (to - from) as u32);
+            from = to;
             if !cache.lines.needs_none(at) && !self.overlap.writes(at) && !self.ask_ahead(at, qos, out) {
                 return;
             }
