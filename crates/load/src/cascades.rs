@@ -70,7 +70,8 @@ impl Cascades {
 
     /// The operation whose next request is due by then.
     pub(crate) fn take_due(&mut self, source: usize, by: Time) -> Option<Operation> {
-        self.chains[source].next.pop_front_if(|operation| operation.due <= by)
+        let next = &mut self.chains[source].next;
+        next.front().is_some_and(|operation| operation.due <= by).then(|| next.pop_front())?
     }
 
     /// The operation that a request begins which arrived then; nothing where it is part of none.

@@ -321,7 +321,8 @@ mod tests {
             let most = 1 + draw(20);
             let (mut lines, mut plain) = (Lines::new(most * 128), Plain { most: most as usize, ..Plain::default() });
             for _ in 0..2_000 {
-                let blocks = 1 + draw(if draw(4) == 0 { 300 } else { 40 });
+                let longest = if draw(4) == 0 { 300 } else { 40 };
+                let blocks = 1 + draw(longest);
                 let start = draw(most * 128 * 2);
                 let at = Extent::new(start, blocks as u32);
                 if draw(6) == 0 {
