@@ -2,13 +2,13 @@
 //! Section 4.2.2). A deadline is that of the whole operation, from the arrival of its first request.
 
 use crate::experiment::Experiment;
-use crate::meter::{Meter, OperationServed};
+use crate::meter::{Meter, OperationServed, Served};
 use block::{Ending, RequestId, Span, Time};
 use std::collections::VecDeque;
 
 /// How far an operation has come.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Operation {
+pub(crate) struct CascadedOperation {
     /// Requests of it that were not asked for yet.
     left: u32,
     /// What is counted of it.
@@ -17,7 +17,7 @@ pub(crate) struct Operation {
     due: Time,
 }
 
-impl Operation {
+impl CascadedOperation {
     /// By when all of it is to be done.
     pub(crate) fn deadline(&self) -> Option<Time> {
         self.served.deadline
@@ -29,35 +29,35 @@ impl Operation {
     }
 }
 
-/// Of one workload.
+/// The operations of one workload.
 #[derive(Clone, Debug)]
-struct Chain {
+struct OperationChain {
     /// Requests of an operation; 1 where there are none.
     requests: u32,
     class: u8,
     deadline: Option<Span>,
     /// Operations whose next request is due, in that order.
-    next: VecDeque<Operation>,
+    next: VecDeque<CascadedOperation>,
 }
 
 /// The operations of all workloads that are under way.
 #[derive(Clone, Debug)]
 pub(crate) struct Cascades {
-    chains: Vec<Chain>,
+    chains: Vec<OperationChain>,
     /// Which operation each outstanding request is of, by the request's number.
-    under_way: Vec<Option<Operation>>,
+    under_way: Vec<Option<CascadedOperation>>,
 }
 
 impl Cascades {
     /// Those of an experiment; nothing where no request of it is part of an operation.
     pub(crate) fn of(experiment: &Experiment, meter: &mut Meter) -> Option<Cascades> {
-        let chains = experiment.workloads.iter().map(|what| Chain {
+        let chains = experiment.workloads.iter().map(|what| OperationChain {
             requests: what.kind.cascade(),
             class: experiment.class_of(what),
             deadline: what.deadline,
             next: VecDeque::new(),
         });
-        let chains: Vec<Chain> = chains.collect();
+        let chains: Vec<OperationChain> = chains.collect();
         let cascading = chains.iter().filter(|chain| chain.requests > 1);
         let count = cascading.map(|chain| meter.begin_operations(chain.class)).count();
         (count > 0).then(|| Cascades { chains, under_way: Vec::new() })
@@ -69,27 +69,33 @@ impl Cascades {
     }
 
     /// The operation whose next request is due by then.
-    pub(crate) fn take_due(&mut self, source: usize, by: Time) -> Option<Operation> {
+    pub(crate) fn take_due(&mut self, source: usize, by: Time) -> Option<CascadedOperation> {
         let next = &mut self.chains[source].next;
         next.front().is_some_and(|operation| operation.due <= by).then(|| next.pop_front())?
     }
 
     /// The operation that a request begins which arrived then; nothing where it is part of none.
-    pub(crate) fn begin(&self, source: usize, arrived: Time) -> Option<Operation> {
+    pub(crate) fn begin(&self, source: usize, arrived: Time) -> Option<CascadedOperation> {
         let chain = self.chains.get(source).filter(|chain| chain.requests > 1)?;
         let deadline = chain.deadline.map(|within| arrived + within);
         let served = OperationServed { class: chain.class, arrived, deadline, counts: false };
-        Some(Operation { left: chain.requests, served, due: arrived })
+        Some(CascadedOperation { left: chain.requests, served, due: arrived })
     }
 
     /// A request of an operation, or of none, is outstanding. What belongs to the sample is the operation of a first request that does.
-    pub(crate) fn note_asked(&mut self, id: RequestId, operation: Option<Operation>, counts: bool, meter: &mut Meter) {
+    pub(crate) fn note_asked(
+        &mut self,
+        id: RequestId,
+        operation: Option<CascadedOperation>,
+        of: &Served,
+        meter: &mut Meter,
+    ) {
         let slot = id.0 as usize;
         if slot >= self.under_way.len() {
             self.under_way.resize(slot + 1, None);
         }
         self.under_way[slot] = operation.map(|mut operation| {
-            if counts && operation.due == operation.served.arrived && !operation.served.counts {
+            if of.counts && operation.due == operation.served.arrived && !operation.served.counts {
                 operation.served.counts = true;
                 meter.await_operation();
             }
@@ -107,7 +113,7 @@ impl Cascades {
     ) -> bool {
         let Some(operation) = self.under_way.get_mut(id.0 as usize).and_then(Option::take) else { return false };
         if how == Ending::Finished && operation.left > 0 {
-            self.chains[source].next.push_back(Operation { due: now, ..operation });
+            self.chains[source].next.push_back(CascadedOperation { due: now, ..operation });
             return true;
         }
         meter.end_operation(&operation.served, now, how);
@@ -140,7 +146,7 @@ mod tests {
     }
 
     /// What a request is of, as the test follows it: when its operation began and which of its requests it is.
-    type Step = (Time, u32);
+    type OperationStep = (Time, u32);
 
     fn ask(mix: &mut Mix, now: Time) -> Request {
         match mix.fire(now, Span::ZERO).expect("nothing is read") {
@@ -161,9 +167,9 @@ mod tests {
             let mut mix = Mix::new(&of(&format!("{loops}{open}")), seed, 1 << 20).expect("it fits");
             mix.meter_mut().begin(Time::ZERO, None, None);
             let (mut draw, mut now) = (Draw::new(seed, 9), Time::ZERO);
-            let (mut open, mut steps): (Vec<Request>, BTreeMap<u32, Step>) = Default::default();
+            let (mut open, mut steps): (Vec<Request>, BTreeMap<u32, OperationStep>) = Default::default();
             // Operations that go on, by when their next request is due.
-            let mut going_on: Vec<(Time, Step)> = Vec::new();
+            let mut going_on: Vec<(Time, OperationStep)> = Vec::new();
             let (mut took, mut missed, mut failed, mut dropped) = (Vec::new(), 0, 0, 0);
             for _ in 0..3_000 {
                 let due = mix.due().filter(|due| *due <= now + Span(2_000_000));

@@ -1,6 +1,6 @@
 //! All workloads of an experiment together, and the slots of the requests they have outstanding.
 
-use crate::cascades::{Cascades, Operation};
+use crate::cascades::{CascadedOperation, Cascades};
 use crate::draw::Draw;
 use crate::experiment::Experiment;
 use crate::meter::{Meter, Served};
@@ -239,10 +239,10 @@ impl Mix {
         };
         source.due = earlier(source.workload.due(), cascades.due(index));
         let alone = source.deadline.map(|within| draft.arrives + within);
-        let request = self.enter(index, draft, operation.as_ref().map_or(alone, Operation::deadline));
-        let counts = self.slots[request.id.0 as usize].served.counts;
+        let request = self.enter(index, draft, operation.as_ref().map_or(alone, CascadedOperation::deadline));
+        let served = &self.slots[request.id.0 as usize].served;
         if let Some(cascades) = &mut self.cascades {
-            cascades.note_asked(request.id, operation, counts, &mut self.meter);
+            cascades.note_asked(request.id, operation, served, &mut self.meter);
         }
         Ok(Some(Input::Submit(request)))
     }

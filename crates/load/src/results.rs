@@ -107,7 +107,7 @@ impl Run {
             expected_wait_ms: meter.expected_wait_ms(),
             service: meter.service(),
             buffer: meter.buffer(),
-            read_cache: meter.cached(),
+            read_cache: meter.read_cache(),
             commands: meter.commands(),
             learned: None,
             system: None,

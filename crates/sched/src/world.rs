@@ -65,7 +65,7 @@ pub trait Scheduler {
     fn count_from(&mut self, from: Time);
 
     /// What the read cache of an array came to, where there is one.
-    fn cached(&self) -> Option<CacheTally> {
+    fn cache_tally(&self) -> Option<CacheTally> {
         None
     }
 
@@ -224,8 +224,8 @@ impl Scheduler for Box<dyn Scheduler> {
         (**self).time_kept()
     }
 
-    fn cached(&self) -> Option<CacheTally> {
-        (**self).cached()
+    fn cache_tally(&self) -> Option<CacheTally> {
+        (**self).cache_tally()
     }
 
     fn fill(&self) -> Option<Fill> {

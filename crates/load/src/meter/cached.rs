@@ -20,7 +20,7 @@ impl Meter {
 
     /// The same for the results, where there is one.
     #[must_use]
-    pub fn cached(&self) -> Option<ReadCache> {
+    pub fn read_cache(&self) -> Option<ReadCache> {
         let came = self.cached?;
         let reads = came.hits + came.misses;
         Some(ReadCache {

@@ -87,10 +87,10 @@ impl Recipe for StreamsPlan {
             let mut addresses = Addresses::new(name, &pattern, blocks, draw.fork())?;
             addresses.begin_anywhere();
             let phase = addresses.draw().unit();
-            Ok(Stream { addresses, phase, asked: 0 })
+            Ok(PeriodicStream { addresses, phase, asked: 0 })
         };
         let streams = (0..streams).map(one).collect::<Result<Vec<_>, BadInput>>()?;
-        Ok(Box::new(Streams::new(streams, 1e9 / self.rate, self.jitter)))
+        Ok(Box::new(PeriodicStreams::new(streams, 1e9 / self.rate, self.jitter)))
     }
 
     fn longest(&self) -> u32 {
@@ -119,7 +119,7 @@ impl Recipe for StreamsPlan {
     }
 }
 
-struct Stream {
+struct PeriodicStream {
     addresses: Addresses,
     /// The point of its period at which it asks, from 0 to 1.
     phase: f64,
@@ -127,17 +127,17 @@ struct Stream {
     asked: u64,
 }
 
-struct Streams {
-    streams: Vec<Stream>,
+struct PeriodicStreams {
+    streams: Vec<PeriodicStream>,
     /// When each asks next.
     next: BinaryHeap<Reverse<(Time, u32)>>,
     period_ns: f64,
     jitter: f64,
 }
 
-impl Streams {
-    fn new(streams: Vec<Stream>, period_ns: f64, jitter: f64) -> Streams {
-        let mut it = Streams { streams, next: BinaryHeap::new(), period_ns, jitter };
+impl PeriodicStreams {
+    fn new(streams: Vec<PeriodicStream>, period_ns: f64, jitter: f64) -> PeriodicStreams {
+        let mut it = PeriodicStreams { streams, next: BinaryHeap::new(), period_ns, jitter };
         (0..it.streams.len() as u32).for_each(|stream| it.plan(stream));
         it
     }
@@ -151,7 +151,7 @@ impl Streams {
     }
 }
 
-impl Workload for Streams {
+impl Workload for PeriodicStreams {
     fn due(&self) -> Option<Time> {
         self.next.peek().map(|Reverse((at, _))| *at)
     }

@@ -9,7 +9,7 @@
 //! waits for that.
 
 use super::buffer::NOBODY;
-use super::cache::{Held, Lines, SEGMENT};
+use super::cache::{CacheLines, HeldPart, SEGMENT};
 use super::children::{Post, offset};
 use super::{Array, ArrayPlan, Task};
 use crate::event::{Action, Wait};
@@ -57,7 +57,7 @@ impl CacheTally {
 
 /// Reads one after the other.
 #[derive(Clone, Copy, Debug, Default)]
-struct Stream {
+struct ReadStream {
     /// Where the last of them ended.
     next: u64,
     /// Segments that are read ahead of it.
@@ -68,9 +68,9 @@ struct Stream {
 
 /// The read cache of an array.
 #[derive(Debug)]
-pub(super) struct ReadCache {
-    lines: Lines,
-    streams: [Stream; STREAMS],
+pub(super) struct SegmentCache {
+    lines: CacheLines,
+    streams: [ReadStream; STREAMS],
     /// Reads that have come.
     reads: u64,
     /// The stream that was gone on with just now, and whose.
@@ -83,13 +83,13 @@ pub(super) struct ReadCache {
     pub(super) tally: CacheTally,
 }
 
-impl ReadCache {
-    pub(super) fn of(plan: &ArrayPlan) -> Option<Box<ReadCache>> {
-        let lines = Lines::new(plan.read_cache);
+impl SegmentCache {
+    pub(super) fn of(plan: &ArrayPlan) -> Option<Box<SegmentCache>> {
+        let lines = CacheLines::new(plan.read_cache);
         (lines.most() > 0).then(|| {
-            Box::new(ReadCache {
+            Box::new(SegmentCache {
                 lines,
-                streams: [Stream::default(); STREAMS],
+                streams: [ReadStream::default(); STREAMS],
                 reads: 0,
                 due: None,
                 coming: Vec::new(),
@@ -116,7 +116,7 @@ impl ReadCache {
 
     /// Blocks that are read ahead of a stream: its part of what may be on its way, of all streams that go on.
     fn ahead_of(&self, index: usize, disks: usize) -> u64 {
-        let goes_on = |stream: &&Stream| stream.window > 0 && stream.used + RECENT > self.reads;
+        let goes_on = |stream: &&ReadStream| stream.window > 0 && stream.used + RECENT > self.reads;
         let streams = self.streams.iter().filter(goes_on).count().max(1) as u32;
         let part = (self.most_coming(disks) / streams).max(FIRST_WINDOW);
         u64::from(self.streams[index].window.min(part) * SEGMENT)
@@ -137,7 +137,7 @@ impl ReadCache {
         });
         let stream = &mut self.streams[index];
         if going_on.is_none() {
-            *stream = Stream { next: end, window: 0, used: self.reads };
+            *stream = ReadStream { next: end, window: 0, used: self.reads };
             return false;
         }
         (stream.next, stream.used) = (end, self.reads);
@@ -203,12 +203,12 @@ impl<P: Predictor> Array<P> {
         }
         let Some(cache) = &mut self.cache else { return false };
         match cache.lines.look_up(job.at) {
-            Held::Missing => {
+            HeldPart::Missing => {
                 self.give_up_ahead();
                 false
             }
-            Held::Coming(by) => self.await_ahead(id, &job, by, out),
-            Held::All => {
+            HeldPart::Coming(by) => self.await_ahead(id, &job, by, out),
+            HeldPart::All => {
                 let base = self.disks.len() as u32 * FRAMES;
                 cache.tally.hits += u64::from(self.now >= cache.from);
                 cache.lines.use_all(job.at, |part| {
@@ -254,9 +254,9 @@ impl<P: Predictor> Array<P> {
             Op::Read if Self::is_ahead(job) => {
                 cache.coming.retain(|other| *other != id);
                 if let Place::Frame(frame, _) = job.spot.base {
-                    let good = ending == Ending::Finished;
-                    cache.tally.ahead += if good && self.now >= cache.from { job.at.blocks.into() } else { 0 };
-                    cache.lines.end_ahead(frame.0 - base, good);
+                    let counts = ending == Ending::Finished && self.now >= cache.from;
+                    cache.tally.ahead += if counts { job.at.blocks.into() } else { 0 };
+                    cache.lines.end_ahead(frame.0 - base, ending);
                 }
             }
             // What was answered from here, or from the write buffer, was not begun.

@@ -4,7 +4,7 @@
 //! What is here is bookkeeping; the bytes lie in frames, one a segment, which the world keeps.
 
 use super::JobId;
-use block::Extent;
+use block::{Ending, Extent};
 
 /// Blocks of a segment: as many as a mask has bits.
 pub(super) const SEGMENT: u32 = u128::BITS;
@@ -14,7 +14,7 @@ const NONE: u32 = u32::MAX;
 
 /// A frame, and the segment that it holds.
 #[derive(Clone, Copy, Debug)]
-struct Line {
+struct CacheLine {
     /// Which segment of the array.
     segment: u64,
     /// The blocks of it that are here.
@@ -42,8 +42,8 @@ pub(super) struct CachedPart {
 
 /// How much of a request is here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Held {
-    /// All.
+pub(super) enum HeldPart {
+    /// All of it is.
     All,
     /// What is not is being read ahead, by this task and perhaps others.
     Coming(JobId),
@@ -53,10 +53,10 @@ pub(super) enum Held {
 
 /// The lines of a cache.
 #[derive(Debug)]
-pub(super) struct Lines {
-    lines: Vec<Line>,
+pub(super) struct CacheLines {
+    lines: Vec<CacheLine>,
     most: u32,
-    /// Lines that hold nothing.
+    /// CacheLines that hold nothing.
     free: Vec<u32>,
     /// The first line of each bucket of segments.
     buckets: Vec<u32>,
@@ -78,12 +78,19 @@ fn mask(from: u32, blocks: u32) -> u128 {
     (u128::MAX >> (SEGMENT - blocks)) << from
 }
 
-impl Lines {
-    /// Lines for so many blocks.
-    pub(super) fn new(blocks: u64) -> Lines {
+impl CacheLines {
+    /// CacheLines for so many blocks.
+    pub(super) fn new(blocks: u64) -> CacheLines {
         let most = (blocks / u64::from(SEGMENT)).min(u64::from(u32::MAX / 4)) as u32;
         let buckets = (2 * most.max(1)).next_power_of_two() as usize;
-        Lines { lines: Vec::new(), most, free: Vec::new(), buckets: vec![NONE; buckets], oldest: NONE, newest: NONE }
+        CacheLines {
+            lines: Vec::new(),
+            most,
+            free: Vec::new(),
+            buckets: vec![NONE; buckets],
+            oldest: NONE,
+            newest: NONE,
+        }
     }
 
     /// How many segments it holds at most.
@@ -105,7 +112,7 @@ impl Lines {
 
     /// Takes a line out of the order of use.
     fn unlink(&mut self, at: u32) {
-        let Line { older, newer, .. } = self.lines[at as usize];
+        let CacheLine { older, newer, .. } = self.lines[at as usize];
         match older {
             NONE => self.oldest = newer,
             older => self.lines[older as usize].newer = newer,
@@ -128,7 +135,7 @@ impl Lines {
 
     /// A line that is in no order holds nothing any more.
     fn give_back(&mut self, at: u32) {
-        let Line { segment, next, .. } = self.lines[at as usize];
+        let CacheLine { segment, next, .. } = self.lines[at as usize];
         let bucket = self.bucket(segment);
         if self.buckets[bucket] == at {
             self.buckets[bucket] = next;
@@ -162,7 +169,7 @@ impl Lines {
         }
         let bucket = self.bucket(segment);
         let (by, next) = (JobId(NONE), self.buckets[bucket]);
-        let line = Line { segment, valid: 0, coming: 0, by, older: NONE, newer: NONE, next };
+        let line = CacheLine { segment, valid: 0, coming: 0, by, older: NONE, newer: NONE, next };
         let at = match self.free.pop() {
             Some(at) => {
                 self.lines[at as usize] = line;
@@ -178,16 +185,16 @@ impl Lines {
     }
 
     /// How much of these blocks is here.
-    pub(super) fn look_up(&self, at: Extent) -> Held {
-        let mut held = Held::All;
+    pub(super) fn look_up(&self, at: Extent) -> HeldPart {
+        let mut held = HeldPart::All;
         for (segment, _, _, wanted) in segments(at) {
-            let Some(line) = self.find(segment).map(|at| &self.lines[at as usize]) else { return Held::Missing };
+            let Some(line) = self.find(segment).map(|at| &self.lines[at as usize]) else { return HeldPart::Missing };
             let missing = wanted & !line.valid;
             if missing & !line.coming != 0 {
-                return Held::Missing;
+                return HeldPart::Missing;
             }
             if missing != 0 {
-                held = Held::Coming(line.by);
+                held = HeldPart::Coming(line.by);
             }
         }
         held
@@ -235,10 +242,10 @@ impl Lines {
     }
 
     /// What was read ahead into a frame has come, or is of no use.
-    pub(super) fn end_ahead(&mut self, frame: u32, good: bool) {
+    pub(super) fn end_ahead(&mut self, frame: u32, how: Ending) {
         let line = &mut self.lines[frame as usize];
         let came = std::mem::take(&mut line.coming);
-        line.valid |= if good { came } else { 0 };
+        line.valid |= if how == Ending::Finished { came } else { 0 };
         match line.valid {
             0 => self.give_back(frame),
             _ => self.link(frame),
@@ -319,7 +326,8 @@ mod tests {
         let (mut hits, mut reads) = (0, 0);
         for scene in 0..40 {
             let most = 1 + draw(20);
-            let (mut lines, mut plain) = (Lines::new(most * 128), Plain { most: most as usize, ..Plain::default() });
+            let (mut lines, mut plain) =
+                (CacheLines::new(most * 128), Plain { most: most as usize, ..Plain::default() });
             for _ in 0..2_000 {
                 let longest = if draw(4) == 0 { 300 } else { 40 };
                 let blocks = 1 + draw(longest);
@@ -331,7 +339,7 @@ mod tests {
                     continue;
                 }
                 let held = plain.read(start..start + blocks);
-                assert_eq!(lines.look_up(at) == Held::All, held, "scene {scene}: {at:?}");
+                assert_eq!(lines.look_up(at) == HeldPart::All, held, "scene {scene}: {at:?}");
                 let mut parts = 0;
                 match held {
                     true => lines.use_all(at, |part| parts += part.blocks),
@@ -346,22 +354,22 @@ mod tests {
 
     #[test]
     fn what_is_read_ahead_is_awaited_and_keeps_its_frame_meanwhile() {
-        let mut lines = Lines::new(2 * 128);
+        let mut lines = CacheLines::new(2 * 128);
         let part = lines.begin_ahead(Extent::new(130, 60)).unwrap();
         assert_eq!((part.from, part.blocks), (2, 60));
         lines.name_ahead(part.frame, JobId(9));
-        assert_eq!(lines.look_up(Extent::new(140, 50)), Held::Coming(JobId(9)));
-        assert_eq!(lines.look_up(Extent::new(140, 51)), Held::Missing, "one block more than that");
+        assert_eq!(lines.look_up(Extent::new(140, 50)), HeldPart::Coming(JobId(9)));
+        assert_eq!(lines.look_up(Extent::new(140, 51)), HeldPart::Missing, "one block more than that");
         assert!(lines.needs_none(Extent::new(128, 128)) && lines.begin_ahead(Extent::new(128, 8)).is_none());
         for segment in 2..6 {
             lines.fill(Extent::new(segment * 128, 128), |other| assert_ne!(other.frame, part.frame));
         }
-        lines.end_ahead(part.frame, true);
-        assert_eq!(lines.look_up(Extent::new(130, 60)), Held::All);
+        lines.end_ahead(part.frame, Ending::Finished);
+        assert_eq!(lines.look_up(Extent::new(130, 60)), HeldPart::All);
         let part = lines.begin_ahead(Extent::new(0, 128)).unwrap();
-        assert_eq!(lines.look_up(Extent::new(5 * 128, 1)), Held::Missing, "it made room, as the older one");
-        lines.end_ahead(part.frame, false);
-        assert_eq!(lines.look_up(Extent::new(0, 1)), Held::Missing);
-        assert_eq!(lines.look_up(Extent::new(130, 60)), Held::All);
+        assert_eq!(lines.look_up(Extent::new(5 * 128, 1)), HeldPart::Missing, "it made room, as the older one");
+        lines.end_ahead(part.frame, Ending::Dropped);
+        assert_eq!(lines.look_up(Extent::new(0, 1)), HeldPart::Missing);
+        assert_eq!(lines.look_up(Extent::new(130, 60)), HeldPart::All);
     }
 }

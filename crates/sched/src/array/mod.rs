@@ -54,7 +54,7 @@ use crate::slab::Slab;
 use crate::tally::Tally;
 use crate::world::Scheduler;
 use crate::{Job, JobId, Jobs};
-use ahead::ReadCache;
+use ahead::SegmentCache;
 use beginning::{Begin, Beginnings};
 use block::errno::{ECANCELED, EINVAL, EIO, EOPNOTSUPP};
 use block::{Change, Discarded, DiskId, Ending, Extent, Op, Place, Request, RequestId, Span, Time};
@@ -130,7 +130,7 @@ pub struct Array<P: Predictor> {
     born: u64,
     updates: Slab<Update>,
     buffer: Option<Buffer>,
-    cache: Option<Box<ReadCache>>,
+    cache: Option<Box<SegmentCache>>,
     journal: Option<Box<StripeJournal>>,
     /// Rows that are being moved, where it grows.
     mover: Option<Mover>,
@@ -183,7 +183,7 @@ impl<P: Predictor> Array<P> {
             born: 0,
             updates: Slab::default(),
             buffer: (plan.buffer > 0).then(|| Buffer::new(&plan, limit)),
-            cache: ReadCache::of(&plan),
+            cache: SegmentCache::of(&plan),
             posts: VecDeque::new(),
             later: BinaryHeap::new(),
             moved: 0,
@@ -572,7 +572,7 @@ impl<P: Predictor> Scheduler for Array<P> {
         self.buffer.as_ref().map(|buffer| buffer.fill.clone())
     }
 
-    fn cached(&self) -> Option<CacheTally> {
+    fn cache_tally(&self) -> Option<CacheTally> {
         self.cache.as_ref().map(|cache| cache.tally)
     }
 

@@ -130,7 +130,7 @@ fn play<P: Predictor + 'static>(
     let mut world = Faults::new(geometry, caps, script);
     run(&mut array, &mut world);
     assert_eq!(array.room(), together, "seed {seed}: something is left");
-    let cached = array.cached().unwrap_or_default();
+    let cached = array.cache_tally().unwrap_or_default();
     Tale { moved: array.reads_moved(), cached: cached.hits, ahead: cached.ahead, ..world.finish() }
 }
 
