@@ -74,7 +74,7 @@ pub struct Run {
     pub buffer: Option<Buffer>,
     /// What the read cache of an array came to; not there where there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub read_cache: Option<ReadCache>,
+    pub read_cache: Option<ReadCacheFigures>,
     /// What a scheduler that learns the device came to know of it; not there where it does not learn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub learned: Option<Learned>,
@@ -227,14 +227,14 @@ pub struct Buffer {
 
 /// What the volatile read cache of an array came to.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct ReadCache {
+pub struct ReadCacheFigures {
     /// Reads that were answered from it.
     pub hits: u64,
     /// Of these, those that had to wait for what was being read ahead.
     pub awaited: u64,
     /// Reads that disks had to answer.
     pub misses: u64,
-    /// Hits, of both.
+    /// Hits as a share of both.
     pub hit_fraction: f64,
     /// What was read ahead, used or not, MiB.
     pub read_ahead_mib: f64,

@@ -2,7 +2,7 @@
 
 use super::number;
 use super::rows::{CaseRun, shown_parts};
-use load::results::{ArmError, Buffer, ReadCache};
+use load::results::{ArmError, Buffer, ReadCacheFigures};
 use std::collections::BTreeSet;
 
 /// A drive busier than this, under a load that does not wait for it, falls behind.
@@ -81,8 +81,8 @@ fn buffer_note(buffer: &Buffer) -> String {
     format!("write buffer: at most {most_mib:.1} MiB, for 99 % of the time up to {p99_mib:.1}; {waited}")
 }
 
-fn cache_note(cache: &ReadCache) -> String {
-    let ReadCache { hit_fraction, awaited, read_ahead_mib, .. } = cache;
+fn cache_note(cache: &ReadCacheFigures) -> String {
+    let ReadCacheFigures { hit_fraction, awaited, read_ahead_mib, .. } = cache;
     let share = hit_fraction * 100.0;
     let waited = number::count(*awaited);
     format!(

@@ -187,7 +187,7 @@ fn workload(workload: &Workload, named: bool) -> Vec<String> {
             if plan.jitter > 0.0 {
                 words.push(format!("up to {} of a period late", plan.jitter));
             }
-            words.extend(describe_pattern(&Pattern { at: AddressPattern::Sequential, ..plan.pattern.clone() }));
+            words.extend(describe_pattern(&plan.pattern));
             words
         }
         Kind::Compression(plan) => vec![

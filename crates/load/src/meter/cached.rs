@@ -1,7 +1,7 @@
 //! What the read cache of an array came to.
 
 use super::{MIB, Meter};
-use crate::results::ReadCache;
+use crate::results::ReadCacheFigures;
 use block::BLOCK_BYTES;
 use sched::array::CacheTally;
 
@@ -20,10 +20,10 @@ impl Meter {
 
     /// The same for the results, where there is one.
     #[must_use]
-    pub fn read_cache(&self) -> Option<ReadCache> {
+    pub fn read_cache(&self) -> Option<ReadCacheFigures> {
         let came = self.cached?;
         let reads = came.hits + came.misses;
-        Some(ReadCache {
+        Some(ReadCacheFigures {
             hits: came.hits,
             awaited: came.awaited,
             misses: came.misses,

@@ -223,6 +223,19 @@ impl Pattern {
         })
     }
 
+    /// The same of requests in order, all alike.
+    pub(super) fn read_in_order(section: &Section) -> Result<Pattern, BadInput> {
+        let blocks = section.value(&SIZE)?;
+        Ok(Pattern {
+            blocks,
+            sizes: Sizes::Fixed,
+            read: section.value(&READ)?,
+            at: AddressPattern::Sequential,
+            region: section.get(&REGION)?.unwrap_or(Region::WHOLE),
+            align: section.get(&ALIGN)?.unwrap_or(step(blocks)),
+        })
+    }
+
     /// The same, of sizes that may vary.
     pub(super) fn read_varied(section: &Section) -> Result<Pattern, BadInput> {
         let pattern = Pattern { sizes: section.value(&SIZES)?, ..Pattern::read(section)? };

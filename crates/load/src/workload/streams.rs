@@ -3,7 +3,7 @@
 
 use super::kind::{Manual, Recipe};
 use super::open::rate;
-use super::pattern::{self, AddressPattern, Addresses, Bound, Pattern, Region};
+use super::pattern::{self, Addresses, Bound, Pattern, Region};
 use super::{Draft, Workload, misfit};
 use crate::draw::Draw;
 use block::{BadInput, Extent, Span, Time, units};
@@ -68,7 +68,7 @@ impl Recipe for StreamsPlan {
         if periods.is_some() && section.has("deadline") {
             return Err(section.error(PERIODS.name(), "both `periods` and `deadline`", "keep one of them"));
         }
-        Ok(StreamsPlan { streams, rate, jitter, periods, pattern: Pattern::read(section)? })
+        Ok(StreamsPlan { streams, rate, jitter, periods, pattern: Pattern::read_in_order(section)? })
     }
 
     fn build(&self, name: &str, blocks: u64, mut draw: Draw) -> Result<Box<dyn Workload>, BadInput> {
@@ -83,7 +83,7 @@ impl Recipe for StreamsPlan {
         let one = |stream: u64| {
             let start = from + stream * part;
             let region = Region { from: Bound::Blocks(start), to: Bound::Blocks(start + part) };
-            let pattern = Pattern { region, at: AddressPattern::Sequential, ..self.pattern.clone() };
+            let pattern = Pattern { region, ..self.pattern.clone() };
             let mut addresses = Addresses::new(name, &pattern, blocks, draw.fork())?;
             addresses.begin_anywhere();
             let phase = addresses.draw().unit();
@@ -173,14 +173,14 @@ impl Workload for PeriodicStreams {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use pattern::Sizes;
+    use pattern::{AddressPattern, Sizes};
 
     fn plan(streams: u32, jitter: f64) -> StreamsPlan {
         let pattern = Pattern {
             blocks: 64,
             sizes: Sizes::Fixed,
             read: 1.0,
-            at: AddressPattern::Random,
+            at: AddressPattern::Sequential,
             region: Region::WHOLE,
             align: 8,
         };
