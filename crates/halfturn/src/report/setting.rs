@@ -5,7 +5,7 @@ use block::{Span, Time, units};
 use load::experiment::{
     AddressPattern, ArrayChoice, Arrivals, Believed, Bound, Case, ClosedPlan, CodedRepairPlan, Experiment, Fit,
     GrowPlan, Kind, Like, MadeUpPlan, OpenPlan, PAGE, Pace, Pattern, Predictor, Region, RepairPlan, ReplayTiming,
-    ScanPlan, Sizes, TraceChoice, Workload, ZoneWrites,
+    ScanPlan, Sizes, StreamsPlan, TraceChoice, Workload, ZoneWrites,
 };
 use sched::array::Level;
 use sched::plan::Preemption;
@@ -168,28 +168,8 @@ fn workload(workload: &Workload, named: bool) -> Vec<String> {
             words.extend(region.map(within));
             words
         }
-        Kind::Open(OpenPlan { rate, arrivals, pattern, cascade }) => {
-            let spacing = match arrivals {
-                Arrivals::Poisson => "Poisson",
-                Arrivals::Constant => "evenly spaced",
-                Arrivals::Uniform => "by uniform gaps",
-            };
-            let what = if *cascade > 1 { "operations" } else { "requests" };
-            let mut words = vec![format!("{rate} {what}/s"), spacing.to_owned()];
-            words.extend(describe_cascade(*cascade));
-            words.extend(describe_pattern(pattern));
-            words
-        }
-        Kind::Streams(plan) => {
-            let streams =
-                format!("{} stream{}", number::count(plan.streams.into()), if plan.streams == 1 { "" } else { "s" });
-            let mut words = vec![format!("{streams}, each {} requests/s", plan.rate)];
-            if plan.jitter > 0.0 {
-                words.push(format!("up to {} of a period late", plan.jitter));
-            }
-            words.extend(describe_pattern(&plan.pattern));
-            words
-        }
+        Kind::Open(plan) => arrivals(plan),
+        Kind::Streams(plan) => streams(plan),
         Kind::Compression(plan) => vec![
             processes(plan.processes),
             format!("each compressing {} to {}", pages(plan.input), pages(plan.output)),
@@ -236,6 +216,31 @@ fn workload(workload: &Workload, named: bool) -> Vec<String> {
     if named && let Some(first) = words.first_mut() {
         *first = format!("{}: {first}", workload.name);
     }
+    words
+}
+
+/// Requests that come by themselves.
+fn arrivals(plan: &OpenPlan) -> Vec<String> {
+    let OpenPlan { rate, arrivals, pattern, cascade } = plan;
+    let spacing = match arrivals {
+        Arrivals::Poisson => "Poisson",
+        Arrivals::Constant => "evenly spaced",
+        Arrivals::Uniform => "by uniform gaps",
+    };
+    let what = if *cascade > 1 { "operations" } else { "requests" };
+    let mut words = vec![format!("{rate} {what}/s"), spacing.to_owned()];
+    words.extend(describe_cascade(*cascade));
+    words.extend(describe_pattern(pattern));
+    words
+}
+
+fn streams(plan: &StreamsPlan) -> Vec<String> {
+    let streams = format!("{} stream{}", number::count(plan.streams.into()), if plan.streams == 1 { "" } else { "s" });
+    let mut words = vec![format!("{streams}, each {} requests/s", plan.rate)];
+    if plan.jitter > 0.0 {
+        words.push(format!("up to {} of a period late", plan.jitter));
+    }
+    words.extend(describe_pattern(&plan.pattern));
     words
 }
 

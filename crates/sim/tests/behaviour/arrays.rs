@@ -61,6 +61,19 @@ fn fails(seed: u64, failing: Failing, level: Level, disks: u16) -> [Option<Fails
     [first, second]
 }
 
+/// What a random array does with its tasks.
+fn plan(seed: u64, scale: u32) -> ArrayPlan {
+    ArrayPlan {
+        placement: [Placement::LeastFinish, Placement::RoundRobin, Placement::Nearest][of(seed, 8, 3) as usize],
+        buffer: [0, 0, 30, 200][of(seed, 17, 4) as usize] * u64::from(scale),
+        trusting: of(seed, 22, 2) == 0,
+        read_cache: [0, 0, 0, 128, 512, 4096][of(seed, 60, 6) as usize],
+        migration: [Migration::Never, Migration::Remainder, Migration::Jit][of(seed, 18, 3) as usize],
+        delay: Span([0, 0, 150][of(seed, 19, 3) as usize]),
+        ..ArrayPlan::default()
+    }
+}
+
 fn play<P: Predictor + 'static>(
     seed: u64,
     requests: u32,
@@ -104,15 +117,7 @@ fn play<P: Predictor + 'static>(
         let core = if limited { core.admitting(limits) } else { core };
         if of(seed, 24, 3) == 0 { core.ordering(1, make("c-look")) } else { core }
     };
-    let plan = ArrayPlan {
-        placement: [Placement::LeastFinish, Placement::RoundRobin, Placement::Nearest][of(seed, 8, 3) as usize],
-        buffer: [0, 0, 30, 200][of(seed, 17, 4) as usize] * u64::from(scale),
-        trusting: of(seed, 22, 2) == 0,
-        read_cache: [0, 0, 0, 128, 512, 4096][of(seed, 60, 6) as usize],
-        migration: [Migration::Never, Migration::Remainder, Migration::Jit][of(seed, 18, 3) as usize],
-        delay: Span([0, 0, 150][of(seed, 19, 3) as usize]),
-        ..ArrayPlan::default()
-    };
+    let plan = plan(seed, scale);
     let together = 1 + of(seed, 9, 20) as u32;
     let script = Script {
         seed,
