@@ -18,6 +18,11 @@ impl Draw {
         Draw(Pcg64::new(u128::from(seed) | 0x4861_6c66_7475_726e << 64, u128::from(index)))
     }
 
+    /// A stream of its own, which its next draws decide.
+    pub(crate) fn fork(&mut self) -> Draw {
+        Draw(Pcg64::new(u128::from(self.0.next_u64()), u128::from(self.0.next_u64())))
+    }
+
     /// A whole number below `limit`, which is not zero.
     pub fn below(&mut self, limit: u64) -> u64 {
         ((u128::from(self.0.next_u64()) * u128::from(limit)) >> 64) as u64

@@ -3,6 +3,7 @@
 
 mod bills;
 pub mod capture;
+mod cascades;
 mod draw;
 pub mod experiment;
 mod fit;

@@ -1,6 +1,11 @@
 //! What is measured of a run: responses and waits by class, durations of commands.
 
 mod alone;
+mod cached;
+mod left;
+mod operations;
+
+pub(crate) use operations::OperationServed;
 
 use crate::bills::Bills;
 use crate::results::{ArmError, Buffer, Class, Commands, Distribution, PredictionError, ReplicationFigures, Service};
@@ -9,7 +14,9 @@ use crate::slices::Slices;
 use crate::tally::{P1, P99, Tally};
 use crate::wait::half_square;
 use block::{BLOCK_BYTES, Ending, Extent, NS_PER_MS, Qos, Span, Time};
+use operations::OperationMeter;
 use sched::Fill;
+use sched::array::CacheTally;
 use sched::value::Worth;
 use sched::{Found, Tally as Came};
 
@@ -48,6 +55,8 @@ pub struct Meter {
     late: i128,
     /// How full the write buffer of an array was.
     fill: Option<Fill>,
+    /// What the read cache of an array came to.
+    cached: Option<CacheTally>,
     /// What of the arm's time each class caused, where that is known.
     bills: Option<Bills>,
     /// What each class came to in each replication, once there are several.
@@ -90,6 +99,8 @@ struct ClassMeter {
     failed: u64,
     still_waiting: u64,
     missed: u64,
+    /// Its operations, where its requests are parts of such.
+    operations: Option<Box<OperationMeter>>,
     /// How far its scan has come, if it has one.
     scan: Option<Box<ScanProgress>>,
 }
@@ -131,6 +142,7 @@ impl Meter {
             failed: 0,
             still_waiting: 0,
             missed: 0,
+            operations: None,
             scan: None,
         };
         Meter {
@@ -151,6 +163,7 @@ impl Meter {
             arms: Tally::default(),
             late: 0,
             fill: None,
+            cached: None,
             bills: None,
             alone: Vec::new(),
         }
@@ -342,26 +355,6 @@ impl Meter {
         }
     }
 
-    /// A request of the sample is given up while it waits: what it has waited counts, as the least it would have taken.
-    pub fn give_up(&mut self, it: &Served) {
-        let class = &mut self.classes[usize::from(it.qos.class)];
-        self.awaited = self.awaited.saturating_sub(1);
-        self.requests += 1;
-        class.requests += 1;
-        class.still_waiting += 1;
-        class.missed += u64::from(it.qos.deadline.is_some_and(|deadline| it.ended > deadline));
-        class.add_times(it);
-    }
-
-    /// What a reader of the response times must know, where some had not ended.
-    #[must_use]
-    pub fn note(&self) -> Option<String> {
-        let left = self.classes.iter().filter(|class| class.still_waiting > 0);
-        let names: Vec<&str> = left.map(|class| class.name.as_str()).collect();
-        let what = "some requests still waited when the run was given up: they count with what they had waited, so that times are";
-        (!names.is_empty()).then(|| format!("{}: {what} too short", names.join(", ")))
-    }
-
     /// What the last request that ended was worth.
     #[must_use]
     pub fn last_worth(&self) -> f64 {
@@ -389,6 +382,7 @@ impl Meter {
             (Some(fill), Some(other)) => fill.merge(other),
             (fill, other) => *fill = fill.take().or_else(|| other.clone()),
         }
+        self.merge_cached(other);
         if let (Some(bills), Some(other)) = (&mut self.bills, &other.bills) {
             bills.merge(other);
         }
@@ -404,6 +398,9 @@ impl Meter {
             class.failed += other.failed;
             class.still_waiting += other.still_waiting;
             class.missed += other.missed;
+            if let (Some(operations), Some(other)) = (&mut class.operations, &other.operations) {
+                operations.merge(other);
+            }
             if let (Some(scan), Some(other)) = (&mut class.scan, &other.scan) {
                 scan.merge(other);
             }
@@ -492,6 +489,7 @@ impl Meter {
                 throughput_mb_s: self.rate(class.bytes),
                 yield_: class.yielded,
                 missed_deadlines: class.missed,
+                operations: class.operations.as_ref().map(|operations| operations.results()),
                 response_ms: class.response_ms(),
                 waiting_ms: class.waiting.distribution(),
                 response_histogram_ms: class.response.buckets(),

@@ -1,9 +1,10 @@
 //! All workloads of an experiment together, and the slots of the requests they have outstanding.
 
+use crate::cascades::{CascadedOperation, Cascades};
 use crate::draw::Draw;
 use crate::experiment::Experiment;
 use crate::meter::{Meter, Served};
-use crate::workload::Workload;
+use crate::workload::{Draft, Workload};
 use block::{BadInput, Ending, Extent, Qos, Request, RequestId, Span, Time};
 use sched::{Found, Input};
 
@@ -93,6 +94,8 @@ pub struct Mix {
     /// The source that is due first, if any is.
     first: usize,
     meter: Meter,
+    /// Operations of several requests, where there are such.
+    cascades: Option<Box<Cascades>>,
     /// Requests to end before the closed loops have settled.
     settles: u64,
     /// Whether blocks are still wanted in any order.
@@ -133,7 +136,8 @@ impl Mix {
             meter.begin_scan(experiment.class_of(workload), until - from, plan.unit);
         }
         let scans = scan.is_some();
-        let mut mix = Mix { sources, slots: Vec::new(), free: Vec::new(), first: 0, meter, settles, scans };
+        let cascades = Cascades::of(experiment, &mut meter).map(Box::new);
+        let mut mix = Mix { sources, slots: Vec::new(), free: Vec::new(), first: 0, meter, cascades, settles, scans };
         mix.find_first();
         Ok(mix)
     }
@@ -172,6 +176,9 @@ impl Mix {
         let left = (0..).map(RequestId).zip(&self.slots).filter(|(_, slot)| slot.served.counts);
         let left: Vec<_> = left.map(|(id, slot)| (id, Served { ended: now, ..slot.served })).collect();
         left.iter().for_each(|(_, it)| self.meter.give_up(it));
+        if let Some(cascades) = &mut self.cascades {
+            cascades.give_up(now, &mut self.meter);
+        }
         left
     }
 
@@ -183,29 +190,10 @@ impl Mix {
         }
     }
 
-    fn compare_dues(&mut self) {
-        let dues = self.sources.iter().enumerate().filter_map(|(i, source)| Some((source.due?, i)));
-        self.first = dues.min().map_or(0, |(_, first)| first);
-    }
-}
-
-impl Load for Mix {
+    /// Gives a request that arrives a slot.
     #[inline(always)]
-    fn due(&self) -> Option<Time> {
-        self.sources.get(self.first).and_then(|source| source.due)
-    }
-
-    #[inline(always)]
-    fn fire(&mut self, _: Time, left: Span) -> Result<Option<Input>, BadInput> {
-        let index = self.first;
-        let source = &mut self.sources[index];
-        let due = source.due.expect("a request is due");
-        let (draft, due_next) = source.workload.make_due()?;
-        source.due = due_next;
-        if !source.closed {
-            self.meter.add_arrival(source.class, due, left);
-        }
-        let deadline = source.deadline.map(|within| draft.arrives + within);
+    fn enter(&mut self, index: usize, draft: Draft, deadline: Option<Time>) -> Request {
+        let source = &self.sources[index];
         let qos = Qos { class: source.class, priority: source.priority, deadline };
         let served = Served {
             at: draft.at,
@@ -228,7 +216,81 @@ impl Load for Mix {
             }
         };
         self.find_first();
-        Ok(Some(Input::Submit(Request { id, op: draft.op, at: draft.at, qos })))
+        Request { id, op: draft.op, at: draft.at, qos }
+    }
+
+    /// What is due, where some requests are parts of operations: the next of one, or what a workload asks by itself.
+    #[inline(never)]
+    fn fire_in_cascade(&mut self, left: Span) -> Result<Option<Input>, BadInput> {
+        let index = self.first;
+        let source = &mut self.sources[index];
+        let due = source.due.expect("a request is due");
+        let Some(cascades) = &mut self.cascades else { return Ok(None) };
+        let going_on = cascades.take_due(index, due);
+        let (draft, operation) = match going_on.and_then(|operation| Some((source.workload.follow()?, operation))) {
+            Some(((op, at), operation)) => (Draft { arrives: operation.due(), op, at }, Some(operation)),
+            None => {
+                if !source.closed {
+                    self.meter.add_arrival(source.class, due, left);
+                }
+                let draft = source.workload.make()?;
+                (draft, cascades.begin(index, draft.arrives))
+            }
+        };
+        source.due = earlier(source.workload.due(), cascades.due(index));
+        let alone = source.deadline.map(|within| draft.arrives + within);
+        let request = self.enter(index, draft, operation.as_ref().map_or(alone, CascadedOperation::deadline));
+        let served = &self.slots[request.id.0 as usize].served;
+        if let Some(cascades) = &mut self.cascades {
+            cascades.note_asked(request.id, operation, served, &mut self.meter);
+        }
+        Ok(Some(Input::Submit(request)))
+    }
+
+    /// A request has ended, where some are parts of operations: unless its own goes on, its workload is told.
+    #[inline(never)]
+    fn end_in_cascade(&mut self, now: Time, id: RequestId, how: Ending) {
+        let slot = &self.slots[id.0 as usize];
+        let (index, at) = (usize::from(slot.source), slot.served.at);
+        let source = &mut self.sources[index];
+        let Some(cascades) = &mut self.cascades else { return };
+        if !cascades.note_ended(index, (now, id, how), &mut self.meter) {
+            source.workload.end_request(now, at);
+        }
+        source.due = earlier(source.workload.due(), cascades.due(index));
+    }
+
+    fn compare_dues(&mut self) {
+        let dues = self.sources.iter().enumerate().filter_map(|(i, source)| Some((source.due?, i)));
+        self.first = dues.min().map_or(0, |(_, first)| first);
+    }
+}
+
+fn earlier(a: Option<Time>, b: Option<Time>) -> Option<Time> {
+    a.into_iter().chain(b).min()
+}
+
+impl Load for Mix {
+    #[inline(always)]
+    fn due(&self) -> Option<Time> {
+        self.sources.get(self.first).and_then(|source| source.due)
+    }
+
+    #[inline(always)]
+    fn fire(&mut self, _: Time, left: Span) -> Result<Option<Input>, BadInput> {
+        if self.cascades.is_some() {
+            return self.fire_in_cascade(left);
+        }
+        let index = self.first;
+        let source = &mut self.sources[index];
+        let due = source.due.expect("a request is due");
+        let (draft, due_next) = source.workload.make_due()?;
+        source.due = due_next;
+        if !source.closed {
+            self.meter.add_arrival(source.class, due, left);
+        }
+        let deadline = source.deadline.map(|within| draft.arrives + within);
+        Ok(Some(Input::Submit(self.enter(index, draft, deadline))))
     }
 
     #[inline(always)]
@@ -251,10 +313,15 @@ impl Load for Mix {
         slot.served.ended = now;
         self.meter.add_ended(&slot.served, how);
         slot.served.counts = false;
-        let source = &mut self.sources[usize::from(slot.source)];
-        source.due = source.workload.ended_due(now, slot.served.at);
+        let (index, at) = (usize::from(slot.source), slot.served.at);
+        if self.cascades.is_some() {
+            self.end_in_cascade(now, id, how);
+        } else {
+            let source = &mut self.sources[index];
+            source.due = source.workload.ended_due(now, at);
+        }
         if how != Ending::Finished {
-            source.workload.note_failed(slot.served.at);
+            self.sources[index].workload.note_failed(at);
         }
         self.free.push(id);
         self.find_first();

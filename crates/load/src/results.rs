@@ -72,6 +72,9 @@ pub struct Run {
     /// How full the write buffer of an array was; not there where there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub buffer: Option<Buffer>,
+    /// What the read cache of an array came to; not there where there is none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub read_cache: Option<ReadCacheFigures>,
     /// What a scheduler that learns the device came to know of it; not there where it does not learn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub learned: Option<Learned>,
@@ -104,6 +107,7 @@ impl Run {
             expected_wait_ms: meter.expected_wait_ms(),
             service: meter.service(),
             buffer: meter.buffer(),
+            read_cache: meter.read_cache(),
             commands: meter.commands(),
             learned: None,
             system: None,
@@ -221,6 +225,21 @@ pub struct Buffer {
     pub lost: u64,
 }
 
+/// What the volatile read cache of an array came to.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct ReadCacheFigures {
+    /// Reads that were answered from it.
+    pub hits: u64,
+    /// Of these, those that had to wait for what was being read ahead.
+    pub awaited: u64,
+    /// Reads that disks had to answer.
+    pub misses: u64,
+    /// Hits as a share of both.
+    pub hit_fraction: f64,
+    /// What was read ahead, used or not, MiB.
+    pub read_ahead_mib: f64,
+}
+
 /// What a scheduler that learns a device knows of it at the end of the first replication.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Learned {
@@ -307,6 +326,9 @@ pub struct Class {
     pub yield_: f64,
     /// Finished after their deadline, or dropped.
     pub missed_deadlines: u64,
+    /// Its operations of several requests, each asked for when the one before has ended; not there where it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operations: Option<Operations>,
     /// From arrival to end.
     pub response_ms: Distribution,
     /// From arrival to when its turn came: to the first drive command, but for the slack before its own seek.
@@ -331,6 +353,25 @@ pub struct Class {
     /// What each replication came to by itself, in order, for runs to be compared in pairs; not part of the JSON.
     #[serde(skip)]
     pub replications: Vec<ReplicationFigures>,
+}
+
+/// What operations of several requests came to: one ends with its last request, or with the first that does not end well.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Operations {
+    /// Those whose first request arrived in the measured time; each is followed to its end.
+    pub count: u64,
+    /// Of these, ended by a request that was dropped at the deadline, which is that of the whole operation.
+    pub dropped: u64,
+    /// Ended by a request that failed.
+    pub failed: u64,
+    /// Given up while a request of theirs waited, long after the measured time: their times count as far as they had come. Not
+    /// there where there are none.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub still_waiting: u64,
+    /// Finished after the deadline, or dropped.
+    pub missed_deadlines: u64,
+    /// From the arrival of the first request to the end of the last.
+    pub response_ms: Distribution,
 }
 
 /// What a class came to in one replication, or in one part of a run.

@@ -135,6 +135,11 @@ impl<S: Copy> Jobs<S> {
         id
     }
 
+    /// The same of one that is no request's.
+    pub(crate) fn insert_nobodys(&mut self, job: Job<S>) -> JobId {
+        JobId(self.slots.insert(job))
+    }
+
     /// Frees a slot that holds a job.
     pub(crate) fn free(&mut self, id: JobId) {
         self.slots.clear(id.0);

@@ -1,5 +1,6 @@
 //! The loop that carries events to the core and its actions to the devices.
 
+use crate::array::CacheTally;
 use crate::fill::Fill;
 use crate::predict::Predictor;
 use crate::{Action, ActionSink, Core, Input, Pulse, Tally};
@@ -62,6 +63,11 @@ pub trait Scheduler {
 
     /// From `from` on things count for the tally.
     fn count_from(&mut self, from: Time);
+
+    /// What the read cache of an array came to, where there is one.
+    fn cache_tally(&self) -> Option<CacheTally> {
+        None
+    }
 
     /// What serving in short commands came to; nothing where requests are served whole.
     fn tally(&self) -> Option<Tally>;
@@ -216,6 +222,10 @@ impl Scheduler for Box<dyn Scheduler> {
 
     fn time_kept(&self) -> &[Span] {
         (**self).time_kept()
+    }
+
+    fn cache_tally(&self) -> Option<CacheTally> {
+        (**self).cache_tally()
     }
 
     fn fill(&self) -> Option<Fill> {

@@ -51,6 +51,8 @@ pub struct Replication {
 pub(crate) struct ArrivalCounts {
     pub(crate) tally: Option<sched::Tally>,
     pub(crate) fill: Option<sched::Fill>,
+    /// What the read cache of an array came to.
+    pub(crate) cached: Option<sched::array::CacheTally>,
     pub(crate) effort: (u64, u64),
     pub(crate) memory: Option<(usize, usize)>,
     /// What is known by now, where the device is learned in use.
@@ -67,7 +69,7 @@ pub(crate) struct ArrivalCounts {
 impl ArrivalCounts {
     /// With what the world counted, and what is to be said before.
     pub(crate) fn join<L: Measured>(self, remains: Remains<L>, story: Vec<String>) -> Replication {
-        let ArrivalCounts { tally, fill, effort, memory, grasp, lost, floors, kept, limit } = self;
+        let ArrivalCounts { tally, fill, cached, effort, memory, grasp, lost, floors, kept, limit } = self;
         let end = remains.end;
         let (mut meter, mut notes, account) = remains.load.finish(end);
         let mut system = account.map(|account| account.result(end));
@@ -83,6 +85,9 @@ impl ArrivalCounts {
         }
         if let Some(fill) = fill {
             meter.set_fill(fill);
+        }
+        if let Some(cached) = cached {
+            meter.set_cached(cached);
         }
         if remains.crowded {
             notes.push(format!(

@@ -274,6 +274,7 @@ impl<M: Machine> Scene<'_, M> {
         let mut counts = ArrivalCounts {
             tally: core.tally(),
             fill: core.fill(),
+            cached: core.cache_tally(),
             effort: core.effort(),
             memory: core.memory(),
             grasp: core.pulse().grasp,

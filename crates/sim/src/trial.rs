@@ -66,7 +66,7 @@ fn try_plan(experiment: &Experiment, plan: Option<Plan>, blocks: u32, measure: M
         class: "trial".into(),
         priority: 0,
         deadline: None,
-        kind: Kind::Closed(ClosedPlan { depth: 1, think: Span::ZERO, pattern }),
+        kind: Kind::Closed(ClosedPlan { depth: 1, think: Span::ZERO, pattern, cascade: 1 }),
     };
     let mut trial = experiment.clone();
     trial.workloads = vec![stream];

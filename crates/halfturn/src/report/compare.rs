@@ -4,7 +4,7 @@ use super::figures::{Better, FigureColumn};
 use super::rows::{CaseRun, assemble, keys, label, rivals, shown_parts};
 use super::{bars, bills, notes, service, setting, system};
 use load::experiment::Case;
-use load::results::{Class, Disk, Results, Run};
+use load::results::{Class, Disk, Operations, Results, Run};
 
 /// Lines a picture may have.
 const MOST_BARS: usize = 10;
@@ -64,6 +64,7 @@ fn runs_table(pairs: &[CaseRun]) -> String {
     if are_single(pairs) {
         let classes: Vec<&Class> = pairs.iter().filter_map(|(_, run)| run.classes.values().next()).collect();
         columns.extend(responses(&classes));
+        columns.extend(operations(&classes));
         columns.extend(losses(&classes));
     }
     columns.push(FigureColumn::new("MB/s", Better::More, of(&|run| run.throughput_mb_s)));
@@ -108,6 +109,7 @@ fn classes_table(pairs: &[CaseRun]) -> String {
     let mut columns =
         vec![FigureColumn::new("requests", Better::Neither, of(&|class| class.requests as f64)).decimals(0)];
     columns.extend(responses(&classes));
+    columns.extend(operations(&classes));
     columns.extend(losses(&classes));
     columns.push(FigureColumn::new("MB/s", Better::More, of(&|class| class.throughput_mb_s)));
     keys.push("class");
@@ -133,11 +135,27 @@ fn responses(classes: &[&Class]) -> Vec<FigureColumn> {
     ]
 }
 
+/// Response times of operations of several requests, where there are such.
+fn operations(classes: &[&Class]) -> Vec<FigureColumn> {
+    let of = |f: &dyn Fn(&Operations) -> f64| {
+        let finished = |operations: &&Operations| operations.count > operations.dropped + operations.failed;
+        classes.iter().map(|class| class.operations.as_ref().filter(finished).map_or(f64::NAN, f)).collect::<Vec<_>>()
+    };
+    if classes.iter().all(|class| class.operations.is_none()) {
+        return Vec::new();
+    }
+    vec![
+        FigureColumn::new("operation\nmean ms", Better::Less, of(&|it| it.response_ms.mean)),
+        FigureColumn::new("p99\nms", Better::Less, of(&|it| it.response_ms.p99)),
+    ]
+}
+
 /// What missed its deadline, was dropped or failed, where anything did.
 fn losses(classes: &[&Class]) -> Vec<FigureColumn> {
     let of = |f: &dyn Fn(&Class) -> u64| classes.iter().map(|class| f(class) as f64).collect::<Vec<_>>();
     let columns = [
         ("missed", of(&|class| class.missed_deadlines)),
+        ("operations\nmissed", of(&|class| class.operations.as_ref().map_or(0, |it| it.missed_deadlines))),
         ("dropped", of(&|class| class.dropped)),
         ("failed", of(&|class| class.failed)),
     ];

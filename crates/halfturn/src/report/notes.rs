@@ -1,7 +1,8 @@
 //! What must be known to believe a comparison: the foot of its table.
 
+use super::number;
 use super::rows::{CaseRun, shown_parts};
-use load::results::{ArmError, Buffer};
+use load::results::{ArmError, Buffer, ReadCacheFigures};
 use std::collections::BTreeSet;
 
 /// A drive busier than this, under a load that does not wait for it, falls behind.
@@ -43,6 +44,7 @@ pub fn footer(pairs: &[CaseRun], tables: &str) -> String {
     }
     for (row, (_, run)) in pairs.iter().enumerate() {
         lines.extend(run.buffer.as_ref().map(|buffer| format!("{}{}", whose(&[row], pairs), buffer_note(buffer))));
+        lines.extend(run.read_cache.as_ref().map(|cache| format!("{}{}", whose(&[row], pairs), cache_note(cache))));
     }
     let overloaded = list_overloaded(pairs);
     if !overloaded.is_empty() {
@@ -77,6 +79,15 @@ fn buffer_note(buffer: &Buffer) -> String {
         writes => format!("{writes} writes waited for room, in {:.1} % of the time", full_fraction * 100.0),
     };
     format!("write buffer: at most {most_mib:.1} MiB, for 99 % of the time up to {p99_mib:.1}; {waited}")
+}
+
+fn cache_note(cache: &ReadCacheFigures) -> String {
+    let ReadCacheFigures { hit_fraction, awaited, read_ahead_mib, .. } = cache;
+    let share = hit_fraction * 100.0;
+    let waited = number::count(*awaited);
+    format!(
+        "read cache: answered {share:.1} % of the reads, {waited} once it was read ahead; read ahead {read_ahead_mib:.1} MiB"
+    )
 }
 
 /// How many drives cannot keep up with their load.

@@ -5,7 +5,7 @@ use block::{Span, Time, units};
 use load::experiment::{
     AddressPattern, ArrayChoice, Arrivals, Believed, Bound, Case, ClosedPlan, CodedRepairPlan, Experiment, Fit,
     GrowPlan, Kind, Like, MadeUpPlan, OpenPlan, PAGE, Pace, Pattern, Predictor, Region, RepairPlan, ReplayTiming,
-    ScanPlan, Sizes, TraceChoice, Workload, ZoneWrites,
+    ScanPlan, Sizes, StreamsPlan, TraceChoice, Workload, ZoneWrites,
 };
 use sched::array::Level;
 use sched::plan::Preemption;
@@ -76,6 +76,8 @@ fn array(array: &ArrayChoice) -> Vec<String> {
     words.extend(
         (array.plan.buffer > 0).then(|| format!("a write buffer of {}", units::show_blocks(array.plan.buffer))),
     );
+    let cache = array.plan.read_cache;
+    words.extend((cache > 0).then(|| format!("a read cache of {}", units::show_blocks(cache))));
     words.extend(array.fails.iter().map(|failure| {
         let replaced = if failure.replaced { " and is replaced" } else { "" };
         format!("disk {} fails after {}{replaced}", failure.disk, span(failure.at))
@@ -166,16 +168,8 @@ fn workload(workload: &Workload, named: bool) -> Vec<String> {
             words.extend(region.map(within));
             words
         }
-        Kind::Open(OpenPlan { rate, arrivals, pattern }) => {
-            let spacing = match arrivals {
-                Arrivals::Poisson => "Poisson",
-                Arrivals::Constant => "evenly spaced",
-                Arrivals::Uniform => "by uniform gaps",
-            };
-            let mut words = vec![format!("{rate} requests/s"), spacing.to_owned()];
-            words.extend(describe_pattern(pattern));
-            words
-        }
+        Kind::Open(plan) => arrivals(plan),
+        Kind::Streams(plan) => streams(plan),
         Kind::Compression(plan) => vec![
             processes(plan.processes),
             format!("each compressing {} to {}", pages(plan.input), pages(plan.output)),
@@ -208,11 +202,12 @@ fn workload(workload: &Workload, named: bool) -> Vec<String> {
             words.extend((*region != Region::WHOLE).then(|| within(*region)));
             words
         }
-        Kind::Closed(ClosedPlan { depth, think, pattern }) => {
+        Kind::Closed(ClosedPlan { depth, think, pattern, cascade }) => {
             let mut words = vec![outstanding(*depth)];
             if *think > Span::ZERO {
                 words.push(format!("each thinking {}", span(*think)));
             }
+            words.extend(describe_cascade(*cascade));
             words.extend(describe_pattern(pattern));
             words
         }
@@ -221,6 +216,31 @@ fn workload(workload: &Workload, named: bool) -> Vec<String> {
     if named && let Some(first) = words.first_mut() {
         *first = format!("{}: {first}", workload.name);
     }
+    words
+}
+
+/// Requests that come by themselves.
+fn arrivals(plan: &OpenPlan) -> Vec<String> {
+    let OpenPlan { rate, arrivals, pattern, cascade } = plan;
+    let spacing = match arrivals {
+        Arrivals::Poisson => "Poisson",
+        Arrivals::Constant => "evenly spaced",
+        Arrivals::Uniform => "by uniform gaps",
+    };
+    let what = if *cascade > 1 { "operations" } else { "requests" };
+    let mut words = vec![format!("{rate} {what}/s"), spacing.to_owned()];
+    words.extend(describe_cascade(*cascade));
+    words.extend(describe_pattern(pattern));
+    words
+}
+
+fn streams(plan: &StreamsPlan) -> Vec<String> {
+    let streams = format!("{} stream{}", number::count(plan.streams.into()), if plan.streams == 1 { "" } else { "s" });
+    let mut words = vec![format!("{streams}, each {} requests/s", plan.rate)];
+    if plan.jitter > 0.0 {
+        words.push(format!("up to {} of a period late", plan.jitter));
+    }
+    words.extend(describe_pattern(&plan.pattern));
     words
 }
 
@@ -272,6 +292,10 @@ fn describe_pace(pace: &Pace) -> Vec<String> {
 
 fn outstanding(depth: u32) -> String {
     format!("{} request{} always outstanding", number::count(u64::from(depth)), if depth == 1 { "" } else { "s" })
+}
+
+fn describe_cascade(cascade: u32) -> Option<String> {
+    (cascade > 1).then(|| format!("each {} requests one after the other", number::count(cascade.into())))
 }
 
 fn describe_pattern(pattern: &Pattern) -> Vec<String> {

@@ -114,6 +114,14 @@ fn whatever_is_unusual_is_said_above_the_table_or_below() {
             changed(DRIVE, "[[disk]]\nmodel = \"atlas10k\"\ncount = 4\n[array]\nlevel = \"0/1\"\nbuffer = \"1MiB\"\n"),
         ),
         (
+            "cache",
+            changed(
+                DRIVE,
+                "[[disk]]\nmodel = \"atlas10k\"\ncount = 4\n[array]\nlevel = \"5\"\nread_cache = \"1MiB\"\n",
+            )
+            .replace("rate = \"20/s\"", "rate = \"20/s\"\nat = \"sequential\"\ncascade = 2"),
+        ),
+        (
             "writes",
             changed(DRIVE, "[[disk]]\nmodel = \"atlas10k\"\ncount = 4\n[array]\nlevel = \"5\"\nbuffer = \"64KiB\"\n")
                 .replace("rate = \"20/s\"", "rate = \"300/s\"\nread = 0.0"),

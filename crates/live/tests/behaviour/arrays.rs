@@ -132,6 +132,7 @@ fn of_every_level_each_reads_what_it_wrote() {
         ("level = \"0\"\nstripe = \"16KiB\"", 3),
         ("level = \"0/1\"\nstripe = \"16KiB\"", 4),
         ("level = \"5\"\nstripe = \"16KiB\"", 4),
+        ("level = \"5\"\nstripe = \"16KiB\"\nread_cache = \"1MiB\"", 4),
         ("level = \"6\"\nstripe = \"4KiB\"", 5),
     ] {
         for more in ["", SHORT] {

@@ -34,6 +34,9 @@ config::keys! {
     WITHOUT_LOG: bool = bool("without_log").usually("false");
     /// How long a write stays in the buffer.
     BUFFER_UNTIL: Until = word("buffer_until").usually("medium");
+    /// Size of the volatile read cache, in segments of 64 KiB: what was read stays there until others need the room, and a stream of reads
+    /// is read ahead of, while nobody else waits.
+    READ_CACHE: u64 = size("read_cache").else_told("none");
     /// What becomes of a read that another request interrupts, with mirroring.
     MIGRATION: Migration = word("migration").usually("never");
     /// Whether an array is served of which disks are missing or were given up, as long as the others hold all of it. A simulation
@@ -80,6 +83,10 @@ impl Words for ArrayLayout {
 
 /// Blocks of a buffer that has a log, at least: any request is in it at once.
 const LEAST_LOGGED: u64 = (LONGEST + (1 << 20)) / BLOCK_BYTES;
+
+/// Blocks of a read cache, at least and at most.
+const LEAST_CACHE: u64 = (1 << 20) / BLOCK_BYTES;
+const MOST_CACHE: u64 = (1 << 40) / BLOCK_BYTES;
 
 /// Levels there will be, and what they come with.
 const LATER: [(&str, &str); 1] = [("4", "parity on one disk")];
@@ -191,6 +198,11 @@ pub(super) fn read(
         return Err(section.error(BUFFER_UNTIL.name(), what, "give one, or take it out"));
     }
     let until = section.value(&BUFFER_UNTIL)?;
+    let read_cache = section.get(&READ_CACHE)?.unwrap_or(0);
+    if section.has(READ_CACHE.name()) && !(LEAST_CACHE..=MOST_CACHE).contains(&read_cache) {
+        let what = format!("a read cache of {}", units::show_blocks(read_cache));
+        return Err(section.error(READ_CACHE.name(), what, "give 1MiB to 1TiB, or take it out"));
+    }
     let (log, without_log) = read_log(&section, folder, buffer, until)?;
     let key = match level {
         Level::Mirrored { .. } if section.has(COPIES.name()) => COPIES.name(),
@@ -208,7 +220,8 @@ pub(super) fn read(
     let grows = check_growth(&section, (level, disks, unit), (buffer, spares, !fails.is_empty(), &members), workloads)?;
     let (degraded, checksums) = (section.value(&DEGRADED)?, section.value(&CHECKSUMS)?);
     section.close()?;
-    let plan = ArrayPlan { placement, buffer, trusting: until == Until::Drive, migration, delay, ..Default::default() };
+    let trusting = until == Until::Drive;
+    let plan = ArrayPlan { placement, buffer, trusting, read_cache, migration, delay, ..Default::default() };
     Ok(Some(ArrayChoice { level, disks, members, unit, plan, fails, degraded, checksums, grows, log, without_log }))
 }
 

@@ -34,7 +34,7 @@ mod workload;
 pub use crate::workload::{
     AddressPattern, Arrivals, Bound, ClosedPlan, CodedRepairPlan, CompressionPlan, ErasureCode, Fit, GrowPlan, Kind,
     Like, MadeUpPlan, OpenPlan, PAGE, Pace, Pattern, ProcessPlan, RecordedPlan, Region, RepairPlan, ReplayTiming,
-    ScanPlan, Sizes, Times, TraceChoice, ZoneWrites,
+    ScanPlan, Sizes, StreamsPlan, Times, TraceChoice, ZoneWrites,
 };
 pub use array::{ArrayChoice, Failure};
 pub use client::{ClientMatch, ClientRule};

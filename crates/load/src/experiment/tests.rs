@@ -109,7 +109,7 @@ fn the_example_of_the_design_reads_as_written() {
                 class: "readers".into(),
                 priority: 0,
                 deadline: None,
-                kind: Kind::Open(OpenPlan { rate: 10.0, arrivals: Arrivals::Poisson, pattern: random(8) }),
+                kind: Kind::Open(OpenPlan { rate: 10.0, arrivals: Arrivals::Poisson, pattern: random(8), cascade: 1 }),
                 at: At::Line(11),
             },
             Workload {
@@ -118,7 +118,7 @@ fn the_example_of_the_design_reads_as_written() {
                 class: "stream".into(),
                 priority: 0,
                 deadline: None,
-                kind: Kind::Closed(ClosedPlan { depth: 1, think: Span::ZERO, pattern: random(4000) }),
+                kind: Kind::Closed(ClosedPlan { depth: 1, think: Span::ZERO, pattern: random(4000), cascade: 1 }),
                 at: At::Line(19),
             },
         ],

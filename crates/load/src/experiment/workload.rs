@@ -123,9 +123,10 @@ fn read(
     }
     let priority = section.get(&PRIORITY)?.map(|priority| priority as u8);
     let priority = priority.or(volume.map(|volume| volume.priority)).unwrap_or(0);
-    let deadline = asker::deadline(section, &DEADLINE)?.or(volume.and_then(|volume| volume.deadline));
+    let deadline = asker::deadline(section, &DEADLINE)?;
     LATER_KEYS.iter().try_for_each(|(key, why)| section.refuse(key, why))?;
     let mut kind = kind(section, scope, folder, varied)?;
+    let deadline = deadline.or(kind.deadline()).or(volume.and_then(|volume| volume.deadline));
     refuse_haste(section, &kind, deadline)?;
     let of_requests = [CLASS.name(), PRIORITY.name(), DEADLINE.name()];
     if let Some(key) = of_requests.into_iter().find(|key| kind.has_processes() && section.has(key)) {

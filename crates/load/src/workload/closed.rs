@@ -4,7 +4,7 @@ use super::kind::{MOST_AT_ONCE, Manual, Recipe};
 use super::pattern::{self, Addresses, Pattern, Region};
 use super::{Draft, Workload};
 use crate::draw::Draw;
-use block::{BadInput, Extent, Span, Time};
+use block::{BadInput, Extent, Op, Span, Time};
 use config::Section;
 use std::collections::VecDeque;
 use std::path::Path;
@@ -25,6 +25,8 @@ pub struct ClosedPlan {
     pub think: Span,
     /// What the clients ask for.
     pub pattern: Pattern,
+    /// Requests of an operation; 1 where each is for itself.
+    pub cascade: u32,
 }
 
 impl Recipe for ClosedPlan {
@@ -37,6 +39,7 @@ impl Recipe for ClosedPlan {
             pattern::SIZE.about,
             pattern::SIZES.about,
             pattern::READ.about,
+            pattern::CASCADE.about,
             pattern::AT.about,
             pattern::VOLUME.about,
             pattern::REGION.about,
@@ -49,7 +52,7 @@ impl Recipe for ClosedPlan {
 
     fn read(_: &str, section: &Section, _: &Path) -> Result<ClosedPlan, BadInput> {
         let (depth, think) = (section.value(&DEPTH)?, section.value(&THINK)?);
-        Ok(ClosedPlan { depth, think, pattern: Pattern::read_varied(section)? })
+        Ok(ClosedPlan { depth, think, pattern: Pattern::read_varied(section)?, cascade: section.value(&pattern::CASCADE)? })
     }
 
     fn build(&self, name: &str, blocks: u64, draw: Draw) -> Result<Box<dyn Workload>, BadInput> {
@@ -63,6 +66,10 @@ impl Recipe for ClosedPlan {
 
     fn length(&self) -> Option<u32> {
         self.pattern.length()
+    }
+
+    fn cascade(&self) -> u32 {
+        self.cascade
     }
 
     fn is_endless(&self) -> bool {
@@ -108,5 +115,9 @@ impl Workload for Closed {
 
     fn end_request(&mut self, now: Time, _: Extent) {
         self.ready.push_back(now + self.think);
+    }
+
+    fn follow(&mut self) -> Option<(Op, Extent)> {
+        Some(self.addresses.draft())
     }
 }

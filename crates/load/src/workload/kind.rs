@@ -42,6 +42,16 @@ pub trait Recipe: Clone + Debug + PartialEq + Sized {
         None
     }
 
+    /// Requests of an operation, of which each is asked for when the one before has ended; 1 where each is for itself.
+    fn cascade(&self) -> u32 {
+        1
+    }
+
+    /// The deadline of its requests, where its own keys say one.
+    fn deadline(&self) -> Option<Span> {
+        None
+    }
+
     /// Whether it goes on until something else ends the run.
     fn is_endless(&self) -> bool;
 

@@ -20,6 +20,7 @@ pub use pattern::{AddressPattern, Addresses, Bound, PAGE, Pattern, Region, Sizes
 pub use process_flow::RecordedPlan;
 pub use processes::ProcessPlan;
 pub use scan::ScanPlan;
+pub use streams::StreamsPlan;
 pub use sweep::RepairPlan;
 pub use times::Times;
 pub use zones::ZoneWrites;
@@ -90,7 +91,7 @@ macro_rules! kinds {
 
             told! {
                 $($kind)*;
-                longest -> u32, length -> Option<u32>, is_endless -> bool, is_open -> bool, outstanding -> Option<u32>,
+                longest -> u32, length -> Option<u32>, cascade -> u32, deadline -> Option<Span>, is_endless -> bool, is_open -> bool, outstanding -> Option<u32>,
                 renewal -> Option<(u32, Span)>,
                 repairs -> bool, grows -> bool, is_machine -> bool, files -> Vec<PathBuf>
             }
@@ -114,6 +115,7 @@ macro_rules! told {
 kinds! {
     open: Open(OpenPlan),
     closed: Closed(ClosedPlan),
+    streams: Streams(StreamsPlan),
     trace: Trace(TraceChoice),
     made_up: MadeUp(MadeUpPlan),
     sweep: Repair(RepairPlan),
@@ -154,8 +156,13 @@ pub trait Workload {
     /// Bad input, where requests are read from a file; nothing more is due then.
     fn make(&mut self) -> Result<Draft, BadInput>;
 
-    /// A request it made has ended.
+    /// A request it made has ended; where it was part of an operation, all of that.
     fn end_request(&mut self, now: Time, at: Extent);
+
+    /// The next request of an operation that it began, where its kind has such.
+    fn follow(&mut self) -> Option<(Op, Extent)> {
+        None
+    }
 
     /// The request that is due, and when the next one arrives: one call where each costs a look-up of the kind.
     ///

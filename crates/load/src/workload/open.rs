@@ -4,7 +4,7 @@ use super::kind::{Manual, Recipe};
 use super::pattern::{self, Addresses, Pattern, Region};
 use super::{Draft, Workload};
 use crate::draw::Draw;
-use block::{BadInput, Extent, Span, Time};
+use block::{BadInput, Extent, Op, Span, Time};
 use config::{Key, Section, Word, Words};
 use std::path::Path;
 
@@ -27,6 +27,8 @@ pub struct OpenPlan {
     pub arrivals: Arrivals,
     /// What they look like.
     pub pattern: Pattern,
+    /// Requests of an operation; 1 where each is for itself.
+    pub cascade: u32,
 }
 
 /// How the arrivals of an open workload are spaced.
@@ -59,6 +61,7 @@ impl Recipe for OpenPlan {
             pattern::SIZE.about,
             pattern::SIZES.about,
             pattern::READ.about,
+            pattern::CASCADE.about,
             pattern::AT.about,
             pattern::VOLUME.about,
             pattern::REGION.about,
@@ -71,7 +74,8 @@ impl Recipe for OpenPlan {
 
     fn read(_: &str, section: &Section, _: &Path) -> Result<OpenPlan, BadInput> {
         let rate = section.need(RATE.name(), rate(section, &RATE)?)?;
-        Ok(OpenPlan { rate, arrivals: section.value(&ARRIVALS)?, pattern: Pattern::read_varied(section)? })
+        let (arrivals, cascade) = (section.value(&ARRIVALS)?, section.value(&pattern::CASCADE)?);
+        Ok(OpenPlan { rate, arrivals, pattern: Pattern::read_varied(section)?, cascade })
     }
 
     fn build(&self, name: &str, blocks: u64, draw: Draw) -> Result<Box<dyn Workload>, BadInput> {
@@ -85,6 +89,10 @@ impl Recipe for OpenPlan {
 
     fn length(&self) -> Option<u32> {
         self.pattern.length()
+    }
+
+    fn cascade(&self) -> u32 {
+        self.cascade
     }
 
     fn is_endless(&self) -> bool {
@@ -152,6 +160,10 @@ impl Workload for Open {
     }
 
     fn end_request(&mut self, _: Time, _: Extent) {}
+
+    fn follow(&mut self) -> Option<(Op, Extent)> {
+        Some(self.addresses.draft())
+    }
 
     fn notes(&self) -> Vec<String> {
         if self.asked {

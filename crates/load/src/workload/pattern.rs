@@ -22,11 +22,16 @@ config::keys! {
     pub(crate) REGION: Region = form("region", RANGE, range).else_told("all of the drive");
     /// Requests start at multiples of this.
     pub(super) ALIGN: u32 = blocks("align").else_told("4KiB; one block where `size` is no multiple of that");
+    /// Requests of an operation: each but the first is asked for when the one before has ended. The results tell of whole operations,
+    /// too; `deadline` is that of an operation then, and one that fails or is dropped is its last.
+    pub(super) CASCADE: u32 = within("cascade", 1, MOST_CASCADE).usually("1");
     /// The volume that requests go to, in place of `region`. The workload has its class, priority and deadline where it is not
     /// given its own.
     pub(crate) VOLUME: String = text("volume").else_told("none");
 }
 
+/// Requests of an operation at most.
+const MOST_CASCADE: u32 = 1_000_000;
 /// So many times the mean a request is at most, where sizes are exponential; more than that one in nine millions would be.
 const MOST_TIMES: u32 = 16;
 /// Blocks of requests that vary, on average at most: 1 GiB.
@@ -218,6 +223,19 @@ impl Pattern {
         })
     }
 
+    /// The same of requests in order, all alike.
+    pub(super) fn read_in_order(section: &Section) -> Result<Pattern, BadInput> {
+        let blocks = section.value(&SIZE)?;
+        Ok(Pattern {
+            blocks,
+            sizes: Sizes::Fixed,
+            read: section.value(&READ)?,
+            at: AddressPattern::Sequential,
+            region: section.get(&REGION)?.unwrap_or(Region::WHOLE),
+            align: section.get(&ALIGN)?.unwrap_or(step(blocks)),
+        })
+    }
+
     /// The same, of sizes that may vary.
     pub(super) fn read_varied(section: &Section) -> Result<Pattern, BadInput> {
         let pattern = Pattern { sizes: section.value(&SIZES)?, ..Pattern::read(section)? };
@@ -280,6 +298,11 @@ impl Addresses {
 
     pub(super) fn draw(&mut self) -> &mut Draw {
         &mut self.draw
+    }
+
+    /// Requests in order begin anywhere in the region.
+    pub(super) fn begin_anywhere(&mut self) {
+        self.next = self.first + self.align * self.draw.below(self.starts);
     }
 
     /// What is asked for next.

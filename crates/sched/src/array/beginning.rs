@@ -57,6 +57,9 @@ impl<P: Predictor> Array<P> {
         if self.overlap.hold(id, &job, &mut self.tasks) {
             return self.say_wait(id, Wait::Overlap, out);
         }
+        if self.cache.is_some() && job.op == Op::Read && self.read_from_cache(id, out) {
+            return;
+        }
         let changes = self.orders_rows && !matches!(job.op, Op::Read | Op::Move);
         if !job.spot.by_rows && (changes || self.misses(&job)) {
             self.by_rows(id);

@@ -1,5 +1,6 @@
 //! What an array asks of its disks, and what becomes of that.
 
+use super::buffer::NOBODY;
 use super::{Array, Level, Task};
 use crate::event::{Action, Input, Wait};
 use crate::frames::FRAMES;
@@ -210,18 +211,18 @@ impl<P: Predictor> Array<P> {
 
     /// The frame of an update: beyond those of the disks, every other one.
     pub(super) fn update_frame(&self, update: u32) -> FrameId {
-        FrameId(self.disks.len() as u32 * FRAMES + 2 * update)
+        FrameId(self.first_frame() + 2 * update)
     }
 
     /// A frame of the write buffer: the others.
     pub(super) fn buffer_frame(&self, slot: u32) -> FrameId {
-        FrameId(self.disks.len() as u32 * FRAMES + 2 * slot + 1)
+        FrameId(self.first_frame() + 2 * slot + 1)
     }
 
     fn begin_child(&mut self, child: RequestId, out: &mut Vec<Action>) {
         let Some(child) = self.children.get(child.0) else { return };
         let Some(job) = self.tasks.get_mut(child.task) else { return };
-        if !std::mem::replace(&mut job.spot.begun, true) && job.spot.buffered.is_none() {
+        if !std::mem::replace(&mut job.spot.begun, true) && job.request != NOBODY {
             out.push(Action::Begin(job.request));
         }
         self.say_wait(child.task, Wait::Slack, out);
@@ -231,7 +232,7 @@ impl<P: Predictor> Array<P> {
     fn credit(&self, of_disk: Place, in_array: Place, out: &mut Vec<Action>) {
         if let (Place::Request(child, _), Place::Frame(..) | Place::Nowhere) = (of_disk, in_array)
             && let Some(child) = self.children.get(child.0)
-            && let Some(job) = self.tasks.get(child.task).filter(|job| job.spot.buffered.is_none())
+            && let Some(job) = self.tasks.get(child.task).filter(|job| job.request != NOBODY)
         {
             out.push(Action::Credit(job.request));
         }

@@ -12,8 +12,10 @@
 //! write; one rule tells what has to be read, also with a disk missing or a sector unreadable. Tasks that meet keep
 //! their order above the disks; with parity those that write, repair or read what is missing do so by rows.
 
+mod ahead;
 mod beginning;
 mod buffer;
+mod cache;
 mod children;
 mod claims;
 mod code;
@@ -30,8 +32,10 @@ mod raising;
 mod repair;
 mod rows;
 mod standing;
+mod task;
 mod trading;
 
+pub use ahead::CacheTally;
 pub use geometry::{Geometry, Level, MOST_DISKS, MOST_WITH_PARITY, Piece, RowLayout};
 pub use growth::Grown;
 pub use journal::{JournalArea, MOST_RECORDS, RECORDS_OF_DISK};
@@ -50,6 +54,7 @@ use crate::slab::Slab;
 use crate::tally::Tally;
 use crate::world::Scheduler;
 use crate::{Job, JobId, Jobs};
+use ahead::SegmentCache;
 use beginning::{Begin, Beginnings};
 use block::errno::{ECANCELED, EINVAL, EIO, EOPNOTSUPP};
 use block::{Change, Discarded, DiskId, Ending, Extent, Op, Place, Request, RequestId, Span, Time};
@@ -62,6 +67,7 @@ use parts::TaskParts;
 use standing::Standings;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
+use task::Task;
 
 /// Times that what is in the write buffer is tried to be written again: there is no other copy, and nobody else who could.
 const BUFFERED_TRIES: u8 = u8::MAX;
@@ -80,6 +86,8 @@ pub struct ArrayPlan {
     pub logged: bool,
     /// Whether what was buffered stays so only until its disks have taken it, though their memory forgets.
     pub trusting: bool,
+    /// Blocks of its volatile read cache; 0: none.
+    pub read_cache: u64,
     /// Whether reads go on at another copy.
     pub migration: Migration,
     /// How long a message from one disk to another takes.
@@ -88,27 +96,6 @@ pub struct ArrayPlan {
     pub comparing: bool,
     /// Where rows with parity have a journal while a disk is lacking; without, a cut may then change what that one held of them.
     pub journal: Option<JournalArea>,
-}
-
-/// What is kept of a request.
-#[derive(Clone, Copy, Debug)]
-struct Task {
-    /// Where its bytes are.
-    base: Place,
-    /// Children and updates of it that have not ended.
-    left: u32,
-    /// How it ends, if not well.
-    trouble: Option<Ending>,
-    /// Whether it keeps its order with others of its rows.
-    by_rows: bool,
-    /// Whether a disk did not bring what it was asked for, which can be had from the rest of its row.
-    again: bool,
-    /// Whether a command of it was issued.
-    begun: bool,
-    /// The frame of the write buffer that its bytes are in; then nobody waits for it.
-    buffered: Option<u32>,
-    /// Times that writing it out of the buffer failed.
-    tries: u8,
 }
 
 /// The scheduling core of an array of disks.
@@ -143,6 +130,7 @@ pub struct Array<P: Predictor> {
     born: u64,
     updates: Slab<Update>,
     buffer: Option<Buffer>,
+    cache: Option<Box<SegmentCache>>,
     journal: Option<Box<StripeJournal>>,
     /// Rows that are being moved, where it grows.
     mover: Option<Mover>,
@@ -195,6 +183,7 @@ impl<P: Predictor> Array<P> {
             born: 0,
             updates: Slab::default(),
             buffer: (plan.buffer > 0).then(|| Buffer::new(&plan, limit)),
+            cache: SegmentCache::of(&plan),
             posts: VecDeque::new(),
             later: BinaryHeap::new(),
             moved: 0,
@@ -232,22 +221,16 @@ impl<P: Predictor> Array<P> {
             return out.push(Action::Finish(request.id, ending));
         }
         self.sequence += 1;
-        let task = Task {
-            base: Place::Request(request.id, 0),
-            left: 0,
-            trouble: None,
-            by_rows: false,
-            again: false,
-            begun: false,
-            buffered: None,
-            tries: 0,
-        };
+        let task = Task::at(Place::Request(request.id, 0));
         let job = Job::new(request, now, self.sequence, task);
         let id = self.tasks.insert(job);
         if request.op == Op::Flush {
             return self.flush(id, &job, out);
         }
         self.overlap.add(id, &job, &self.tasks);
+        if self.cache.is_some() {
+            self.note_asked(id);
+        }
         // Where it grows, rows are those of when it is served.
         if job.op != Op::Read && !self.geometry.is_growing() {
             self.by_rows(id);
@@ -266,7 +249,7 @@ impl<P: Predictor> Array<P> {
     /// Says what a task waits for from now on, where that is wanted. Of a write in the buffer nobody asks any more.
     fn say_wait(&self, id: JobId, wait: Wait, out: &mut Vec<Action>) {
         if self.rules.tells
-            && let Some(job) = self.tasks.get(id).filter(|job| job.spot.buffered.is_none())
+            && let Some(job) = self.tasks.get(id).filter(|job| job.request != NOBODY)
         {
             out.push(Action::Wait(job.request, wait));
         }
@@ -385,8 +368,10 @@ impl<P: Predictor> Array<P> {
 
     /// A read has to begin again, in order with others of its rows.
     fn again(&mut self, id: JobId) {
-        if let Some(job) = self.tasks.get_mut(id) {
-            job.spot.again = true;
+        match self.tasks.get_mut(id) {
+            Some(job) if Self::is_ahead(job) => self.trouble(id, Ending::Failed(EIO)),
+            Some(job) => job.spot.again = true,
+            None => {}
         }
     }
 
@@ -433,7 +418,10 @@ impl<P: Predictor> Array<P> {
         }
         self.leave_rows(id);
         self.tasks.free(id);
-        self.lost += u64::from(ending == Ending::Failed(EIO));
+        if self.cache.is_some() {
+            self.note_cached(id, &job, ending, out);
+        }
+        self.lost += u64::from(ending == Ending::Failed(EIO) && !Self::is_ahead(&job));
         self.note_unflushed(job.op, ending);
         match job.spot.buffered {
             Some(frame) => {
@@ -534,6 +522,10 @@ impl<P: Predictor> Scheduler for Array<P> {
             }
         }
         self.settle(now, out);
+        if self.cache.is_some() {
+            self.read_ahead(out);
+            self.settle(now, out);
+        }
         self.settle_journal(told, out);
         if self.lowers {
             self.settle_level();
@@ -552,7 +544,8 @@ impl<P: Predictor> Scheduler for Array<P> {
     }
 
     fn room(&self) -> u32 {
-        self.limit - self.tasks.len()
+        let asked = self.tasks.len() - self.cache.as_ref().map_or(0, |cache| cache.tasks());
+        self.limit - asked
     }
 
     fn count_from(&mut self, from: Time) {
@@ -561,6 +554,9 @@ impl<P: Predictor> Scheduler for Array<P> {
         }
         if let Some(buffer) = &mut self.buffer {
             buffer.count_from(from);
+        }
+        if let Some(cache) = &mut self.cache {
+            cache.count_from(from);
         }
     }
 
@@ -574,6 +570,10 @@ impl<P: Predictor> Scheduler for Array<P> {
 
     fn fill(&self) -> Option<Fill> {
         self.buffer.as_ref().map(|buffer| buffer.fill.clone())
+    }
+
+    fn cache_tally(&self) -> Option<CacheTally> {
+        self.cache.as_ref().map(|cache| cache.tally)
     }
 
     fn tally(&self) -> Option<Tally> {

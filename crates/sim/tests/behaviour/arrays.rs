@@ -61,6 +61,19 @@ fn fails(seed: u64, failing: Failing, level: Level, disks: u16) -> [Option<Fails
     [first, second]
 }
 
+/// What a random array does with its tasks.
+fn plan(seed: u64, scale: u32) -> ArrayPlan {
+    ArrayPlan {
+        placement: [Placement::LeastFinish, Placement::RoundRobin, Placement::Nearest][of(seed, 8, 3) as usize],
+        buffer: [0, 0, 30, 200][of(seed, 17, 4) as usize] * u64::from(scale),
+        trusting: of(seed, 22, 2) == 0,
+        read_cache: [0, 0, 0, 128, 512, 4096][of(seed, 60, 6) as usize],
+        migration: [Migration::Never, Migration::Remainder, Migration::Jit][of(seed, 18, 3) as usize],
+        delay: Span([0, 0, 150][of(seed, 19, 3) as usize]),
+        ..ArrayPlan::default()
+    }
+}
+
 fn play<P: Predictor + 'static>(
     seed: u64,
     requests: u32,
@@ -104,14 +117,7 @@ fn play<P: Predictor + 'static>(
         let core = if limited { core.admitting(limits) } else { core };
         if of(seed, 24, 3) == 0 { core.ordering(1, make("c-look")) } else { core }
     };
-    let plan = ArrayPlan {
-        placement: [Placement::LeastFinish, Placement::RoundRobin, Placement::Nearest][of(seed, 8, 3) as usize],
-        buffer: [0, 0, 30, 200][of(seed, 17, 4) as usize] * u64::from(scale),
-        trusting: of(seed, 22, 2) == 0,
-        migration: [Migration::Never, Migration::Remainder, Migration::Jit][of(seed, 18, 3) as usize],
-        delay: Span([0, 0, 150][of(seed, 19, 3) as usize]),
-        ..ArrayPlan::default()
-    };
+    let plan = plan(seed, scale);
     let together = 1 + of(seed, 9, 20) as u32;
     let script = Script {
         seed,
@@ -122,13 +128,15 @@ fn play<P: Predictor + 'static>(
         told: of(seed, 14, 2) == 0,
         misread: if of(seed, 15, 4) == 0 { 20 * u64::from(scale * scale) } else { 0 },
         amended: if of(seed, 16, 2) == 0 { 9 } else { 0 },
+        streams: plan.read_cache > 0 && of(seed, 61, 3) > 0,
         slow: (of(seed, 54, 4) == 0).then(|| DiskId(of(seed, 55, disks.into()) as u16)),
     };
     let mut array = Array::new(geometry, plan, rules.clone(), together, (0..disks).map(|_| core()).collect());
     let mut world = Faults::new(geometry, caps, script);
     run(&mut array, &mut world);
     assert_eq!(array.room(), together, "seed {seed}: something is left");
-    Tale { moved: array.reads_moved(), ..world.finish() }
+    let cached = array.cache_tally().unwrap_or_default();
+    Tale { moved: array.reads_moved(), cached: cached.hits, ahead: cached.ahead, ..world.finish() }
 }
 
 /// Random scenes in the test; HALFTURN_SCENES asks for another number, HALFTURN_SEED for one of them, and both for so many from that on.
@@ -161,6 +169,8 @@ fn play_all(usual: u64, found: &[u64], failing: Failing) -> Option<(Tale, u64)> 
         checked: a.checked + b.checked,
         commands: a.commands + b.commands,
         moved: a.moved + b.moved,
+        cached: a.cached + b.cached,
+        ahead: a.ahead + b.ahead,
     });
     println!("{sum:?}");
     Some((sum, scenes))
@@ -175,6 +185,7 @@ fn what_was_written_is_read_and_every_request_ends_once() {
         "{sum:?}"
     );
     assert!(enough(sum.moved, 10), "{sum:?}");
+    assert!(enough(sum.cached, 500) && enough(sum.ahead, 5_000), "{sum:?}");
 }
 
 #[test]

@@ -37,6 +37,8 @@ pub struct Script {
     pub amended: u64,
     /// A disk that takes many times as long for whatever it does.
     pub slow: Option<DiskId>,
+    /// Whether most reads go on where the last one ended.
+    pub streams: bool,
 }
 
 /// How many times as long a slow disk takes.
@@ -77,6 +79,9 @@ pub struct Tale {
     pub commands: u64,
     /// Reads that went on at another disk, where the core tells.
     pub moved: u64,
+    /// Reads that were answered from a cache, and blocks that were read ahead, where it tells.
+    pub cached: u64,
+    pub ahead: u64,
 }
 
 struct Disk {
@@ -117,6 +122,8 @@ pub struct Faults {
     repaired: u64,
     failed_repairs: u32,
     to_amend: Option<RequestId>,
+    /// Where the last read ended.
+    last_read: u64,
     tale: Tale,
 }
 
@@ -147,6 +154,7 @@ impl Faults {
             repaired: 0,
             failed_repairs: 0,
             to_amend: None,
+            last_read: 0,
             tale: Tale::default(),
         }
     }
@@ -252,12 +260,16 @@ impl Faults {
                 self.repaired = at.end().0;
                 (Op::Repair, at)
             }
+            _ if self.goes_on(length) => (Op::Read, Extent::new(self.last_read, length)),
             0 => (Op::Flush, Extent::default()),
             1..=10 => (Op::Read, at),
             _ => (Op::Write { fua: self.draw.below(4) == 0 }, at),
         };
         let within = (at.start.0 as usize)..(at.end().0 as usize);
         let writer = self.submitted;
+        if op == Op::Read {
+            self.last_read = at.end().0;
+        }
         if op.writes() {
             self.writers[within.clone()].fill(writer);
         }
@@ -271,6 +283,12 @@ impl Faults {
         let (memory, writers) = (fresh.collect(), self.writers[within].to_vec());
         self.outstanding[free] = Some(Outstanding { request, memory, writers, cancelled: false });
         Some(Input::Submit(request))
+    }
+
+    /// Whether a request of so many blocks goes on with a stream.
+    fn goes_on(&mut self, length: u32) -> bool {
+        let fits = self.last_read + u64::from(length) <= self.geometry.blocks();
+        self.script.streams && fits && self.draw.below(4) > 0
     }
 
     fn amendment(&mut self, id: RequestId) -> Input {

@@ -230,7 +230,9 @@ impl Scene {
         let policy = || policy::usual("fcfs").make(&Beside::default());
         let core = || Core::new(caps, u32::MAX, Distance::default(), Rules::default(), Box::new(policy));
         let (buffer, logged) = (self.room(), self.log != LogFate::None);
-        let plan = ArrayPlan { comparing: true, journal: Some(JOURNAL), buffer, logged, ..ArrayPlan::default() };
+        let read_cache = if (self.seed / 6).is_multiple_of(2) { 512 } else { 0 };
+        let journal = Some(JOURNAL);
+        let plan = ArrayPlan { comparing: true, journal, buffer, logged, read_cache, ..ArrayPlan::default() };
         let cores = (0..places).map(|_| core()).collect();
         Array::new(geometry, plan, Rules::default(), 8, cores)
     }
