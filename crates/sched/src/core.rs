@@ -329,6 +329,18 @@ impl<P: Predictor> Core<P> {
         self.board.jobs.get(id).filter(|job| job.state == JobState::Queued).map(|job| job.request)
     }
 
+    /// When a request, were it to come now, would be next here, since all that is served or waits is worth less by the rule of
+    /// preemption; nothing where that is not so, or not known.
+    pub(crate) fn lets_in(&self, now: Time, request: &Request, part: f32) -> Option<Time> {
+        let (board, preemptible) = (&self.board, self.preemptible.as_ref()?);
+        let is_bound = board.queue.turns.is_some() || board.rules.budget.is_some() || !board.flushes.is_empty();
+        let ongoing = preemptible.short.ongoing(board).filter(|_| !is_bound)?;
+        let mut job = Job::new(request, now, self.sequence + 1, board.belief.spot(request.at));
+        job.part = part;
+        let free = board.belief.completion_time().filter(|_| !board.is_idle()).unwrap_or(now).max(now);
+        preemptible.arbiter.lets_in(board, free, &ongoing, &job).then_some(free)
+    }
+
     /// Gives up a waiting request, which then does not end here; how many blocks of it are done.
     pub(crate) fn give_up(&mut self, request: RequestId) -> Option<u32> {
         let id = self.board.jobs.find(request)?;

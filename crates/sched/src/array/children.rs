@@ -124,7 +124,7 @@ impl<P: Predictor> Array<P> {
                     continue;
                 }
                 Post::Submit(_) => {
-                    self.make_way(child.disk);
+                    self.make_way(&child);
                     let qos = self.tasks.get(child.task).map_or(Qos::default(), |job| job.qos);
                     if self.parts.is_some() {
                         let part = self.part(&child);
