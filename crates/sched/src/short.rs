@@ -302,21 +302,6 @@ impl ShortCommands {
         }
     }
 
-    /// The request being served, as it will be once the command in flight has come back; nothing where it is not known what is next
-    /// then.
-    pub(crate) fn ongoing<P: Predictor>(&self, board: &Board<P>) -> Option<Ongoing<P::Spot>> {
-        let target = self.target.filter(|_| self.filler.is_none() && self.successor.is_none())?;
-        let mut job = *board.jobs.get(target.id)?;
-        let own = board.flying().filter(|(errand, _)| *errand == Errand::Job(target.id));
-        job.done += own.map(|(_, command)| command.at.blocks).sum::<u32>();
-        if job.done >= job.at.blocks {
-            return None;
-        }
-        job.spot = board.belief.spot(job.rest());
-        let begun = !matches!(target.stage, ShortStage::Chosen | ShortStage::Awaited(_));
-        Some(Ongoing { id: target.id, job, begun })
-    }
-
     /// Takes the next request from the queue; false if none waits.
     fn choose<P: Predictor>(
         &mut self,

@@ -4,7 +4,7 @@ use super::varied::{Scope, Varied, refuse_later};
 use super::{DriveChoice, LONGEST, Workload};
 use block::{BLOCK_BYTES, BadInput, Span, units};
 use config::{NamedBy, Section, Word, Words};
-use sched::array::{ArrayPlan, Geometry, Level, MOST_DISKS, Migration, Placement};
+use sched::array::{ArrayPlan, Geometry, Level, MOST_DISKS, Migration, Placement, Speculation};
 use std::path::{Path, PathBuf};
 
 config::keys! {
@@ -36,6 +36,8 @@ config::keys! {
     BUFFER_UNTIL: Until = word("buffer_until").usually("medium");
     /// What becomes of a read that another request interrupts, with mirroring.
     MIGRATION: Migration = word("migration").usually("never");
+    /// Whether a read is asked of a second copy, too, with mirroring.
+    SPECULATION: Speculation = word("speculation").usually("never");
     /// Whether an array is served of which disks are missing or were given up, as long as the others hold all of it. A simulation
     /// takes no notice.
     DEGRADED: bool = bool("degraded").usually("false");
@@ -184,7 +186,7 @@ pub(super) fn read(
         return Err(section.error(STRIPE.name(), what, "give one such as 64KiB"));
     }
     let (placement, migration) = (section.value(&PLACEMENT)?, section.value(&MIGRATION)?);
-    let delay = section.value(&MESSAGE_DELAY)?;
+    let (speculation, delay) = (section.value(&SPECULATION)?, section.value(&MESSAGE_DELAY)?);
     let buffer = section.get(&BUFFER)?.unwrap_or(0);
     if section.has(BUFFER_UNTIL.name()) && buffer == 0 {
         let what = "`buffer_until` is of use only with a `buffer`";
@@ -208,7 +210,8 @@ pub(super) fn read(
     let grows = check_growth(&section, (level, disks, unit), (buffer, spares, !fails.is_empty(), &members), workloads)?;
     let (degraded, checksums) = (section.value(&DEGRADED)?, section.value(&CHECKSUMS)?);
     section.close()?;
-    let plan = ArrayPlan { placement, buffer, trusting: until == Until::Drive, migration, delay, ..Default::default() };
+    let trusting = until == Until::Drive;
+    let plan = ArrayPlan { placement, buffer, trusting, migration, speculation, delay, ..Default::default() };
     Ok(Some(ArrayChoice { level, disks, members, unit, plan, fails, degraded, checksums, grows, log, without_log }))
 }
 

@@ -47,6 +47,8 @@ pub(super) enum Post {
     Submit(u32),
     /// The slot of a child, its number, and what changed.
     Amend(u32, u64, Change),
+    /// The slot and number of a child that nobody waits for any more.
+    Stop(u32, u64),
 }
 
 impl<P: Predictor> Array<P> {
@@ -112,18 +114,23 @@ impl<P: Predictor> Array<P> {
     }
 
     /// Tells the disks what is to be told, until nothing more follows from it.
-    pub(super) fn settle(&mut self, now: Time, out: &mut Vec<Action>) {
+    fn settle_posts(&mut self, now: Time, out: &mut Vec<Action>) {
         while let Some(post) = self.posts.pop_front() {
-            let (Post::Submit(id) | Post::Amend(id, ..)) = post;
+            let (Post::Submit(id) | Post::Amend(id, ..) | Post::Stop(id, _)) = post;
             let Some(child) = self.children.get(id).copied() else { continue };
             let input = match post {
-                Post::Amend(_, number, _) if number != child.number => continue,
+                Post::Amend(_, number, _) | Post::Stop(_, number) if number != child.number => continue,
+                Post::Stop(..) => {
+                    self.stop_child(now, id, out);
+                    continue;
+                }
                 Post::Amend(_, _, change) => Input::Amend(RequestId(id), change),
                 Post::Submit(_) if !self.standings.works(child.disk) => {
                     self.child_ended(id, Ending::Failed(EIO), out);
                     continue;
                 }
                 Post::Submit(_) => {
+                    self.interrupt_spare_read(now, child.disk, out);
                     self.make_way(&child);
                     let qos = self.tasks.get(child.task).map_or(Qos::default(), |job| job.qos);
                     if self.parts.is_some() {
@@ -134,6 +141,14 @@ impl<P: Predictor> Array<P> {
                 }
             };
             self.tell(now, child.disk, input, out);
+        }
+    }
+
+    /// Tells the disks what is to be told; then those that have nothing to do, what they may read in spare time.
+    pub(super) fn settle(&mut self, now: Time, out: &mut Vec<Action>) {
+        self.settle_posts(now, out);
+        while self.start_spare_read(now, out) {
+            self.settle_posts(now, out);
         }
     }
 
@@ -210,12 +225,22 @@ impl<P: Predictor> Array<P> {
 
     /// The frame of an update: beyond those of the disks, every other one.
     pub(super) fn update_frame(&self, update: u32) -> FrameId {
-        FrameId(self.disks.len() as u32 * FRAMES + 2 * update)
+        FrameId(self.disks.len() as u32 * FRAMES + self.frames_each() * update)
     }
 
     /// A frame of the write buffer: the others.
     pub(super) fn buffer_frame(&self, slot: u32) -> FrameId {
-        FrameId(self.disks.len() as u32 * FRAMES + 2 * slot + 1)
+        FrameId(self.disks.len() as u32 * FRAMES + self.frames_each() * slot + 1)
+    }
+
+    /// The frame of a child that is one of two for the same blocks: beyond those, every third.
+    pub(super) fn frame_of_rival(&self, child: u32) -> FrameId {
+        FrameId(self.disks.len() as u32 * FRAMES + self.frames_each() * child + 2)
+    }
+
+    /// Frames beyond those of the disks take turns.
+    fn frames_each(&self) -> u32 {
+        if self.rivals.is_some() { 3 } else { 2 }
     }
 
     fn begin_child(&mut self, child: RequestId, out: &mut Vec<Action>) {
@@ -238,12 +263,12 @@ impl<P: Predictor> Array<P> {
     }
 
     fn child_ended(&mut self, id: u32, ending: Ending, out: &mut Vec<Action>) {
-        let Some(child) = self.children.remove(id) else {
+        let Some(mut child) = self.children.remove(id) else {
             debug_assert!(false, "no child {id}");
             return;
         };
         self.unload(&child);
-        if self.parts.is_some() {
+        if self.parts.is_some() && self.is_part(id) {
             self.remove_part(id, &child);
         }
         let meant = child.generation == self.standings.generation(child.disk);
@@ -257,6 +282,9 @@ impl<P: Predictor> Array<P> {
         }
         if let Owner::Update(update) = child.owner {
             return self.update_went_on(update, &child, ending, out);
+        }
+        if self.rivals.is_some() && self.race_goes_on(id, &mut child, ending, out) {
+            return;
         }
         let Some(job) = self.tasks.get(child.task).copied() else { return };
         let works = meant && self.standings.works(child.disk);

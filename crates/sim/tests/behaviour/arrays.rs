@@ -4,7 +4,7 @@ use crate::faults::{Fails, Faults, Script, Tale};
 use block::{Caps, DiskId, Span, Time};
 use disk::catalogue;
 use rayon::prelude::*;
-use sched::array::{Array, ArrayPlan, Geometry, Level, Migration, Placement};
+use sched::array::{Array, ArrayPlan, Geometry, Level, Migration, Placement, Speculation};
 use sched::plan::{ClassRule, Plan, Preemption, Rules};
 use sched::policy::{self, Beside};
 use sched::predict::{Distance, Predictor, Profile};
@@ -109,6 +109,7 @@ fn play<P: Predictor + 'static>(
         buffer: [0, 0, 30, 200][of(seed, 17, 4) as usize] * u64::from(scale),
         trusting: of(seed, 22, 2) == 0,
         migration: [Migration::Never, Migration::Remainder, Migration::Jit][of(seed, 18, 3) as usize],
+        speculation: [Speculation::Never, Speculation::Copies][of(seed, 60, 2) as usize],
         delay: Span([0, 0, 150][of(seed, 19, 3) as usize]),
         ..ArrayPlan::default()
     };
@@ -128,7 +129,7 @@ fn play<P: Predictor + 'static>(
     let mut world = Faults::new(geometry, caps, script);
     run(&mut array, &mut world);
     assert_eq!(array.room(), together, "seed {seed}: something is left");
-    Tale { moved: array.reads_moved(), ..world.finish() }
+    Tale { moved: array.reads_moved(), spared: array.spare_reads_won(), ..world.finish() }
 }
 
 /// Random scenes in the test; HALFTURN_SCENES asks for another number, HALFTURN_SEED for one of them, and both for so many from that on.
@@ -161,6 +162,7 @@ fn play_all(usual: u64, found: &[u64], failing: Failing) -> Option<(Tale, u64)> 
         checked: a.checked + b.checked,
         commands: a.commands + b.commands,
         moved: a.moved + b.moved,
+        spared: a.spared + b.spared,
     });
     println!("{sum:?}");
     Some((sum, scenes))
@@ -174,7 +176,7 @@ fn what_was_written_is_read_and_every_request_ends_once() {
         enough(sum.checked, 50_000) && enough(sum.failed.into(), 500) && enough(sum.dropped.into(), 250),
         "{sum:?}"
     );
-    assert!(enough(sum.moved, 10), "{sum:?}");
+    assert!(enough(sum.moved, 10) && enough(sum.spared, 500), "{sum:?}");
 }
 
 #[test]

@@ -77,6 +77,8 @@ pub struct Tale {
     pub commands: u64,
     /// Reads that went on at another disk, where the core tells.
     pub moved: u64,
+    /// And those that the copy brought first which was asked besides.
+    pub spared: u64,
 }
 
 struct Disk {

@@ -45,6 +45,7 @@ mod script;
 mod series;
 mod shares;
 mod short_commands;
+mod speculation;
 mod sums;
 mod systems;
 mod told;
