@@ -127,6 +127,13 @@ fn keeps_all(text: &str, scale: f64, fails: &[(u64, &str)], then: &[u64], seed: 
 /// Copies of which each is asked for what is read, and that take over from one another.
 pub const SPECULATIVE: &str = "level = \"0/1\"\nstripe = \"16KiB\"\nspeculation = \"copies\"\nmigration = \"jit\"";
 
+/// The same where what lies side by side is asked for at once.
+const JOINED: [&str; 3] = [
+    "level = \"0\"\nstripe = \"4KiB\"\ncoalescing = \"units\"",
+    "level = \"0/1\"\nstripe = \"4KiB\"\ncoalescing = \"units\"",
+    "level = \"5\"\nstripe = \"4KiB\"\ncoalescing = \"units\"",
+];
+
 pub const SHORT: &str = "io = \"semi-preemptible\"\npreemption = \"priority\"\nplan = { chunk = \"16KiB\" }";
 
 #[test]
@@ -135,6 +142,7 @@ fn of_every_level_each_reads_what_it_wrote() {
         ("level = \"0\"\nstripe = \"16KiB\"", 3),
         ("level = \"0/1\"\nstripe = \"16KiB\"", 4),
         (SPECULATIVE, 4),
+        (JOINED[0], 3),
         ("level = \"5\"\nstripe = \"16KiB\"", 4),
         ("level = \"6\"\nstripe = \"4KiB\"", 5),
     ] {
@@ -155,7 +163,8 @@ fn with_as_many_disks_lost_as_may_be_nothing_is() {
     let parity = ("level = \"5\"\nstripe = \"16KiB\"", 4);
     let double = ("level = \"6\"\nstripe = \"4KiB\"", 5);
     let speculative = (SPECULATIVE, 4);
-    let scenes: [FailingScene; 10] = [
+    let joined = [JOINED[1], JOINED[2]].map(|array| (array, 4));
+    let scenes: [FailingScene; 12] = [
         (mirrored, &[(1, "error")], &[0]),
         (mirrored, &[(2, "torn"), (1, "stall")], &[]),
         (parity, &[], &[2]),
@@ -166,6 +175,8 @@ fn with_as_many_disks_lost_as_may_be_nothing_is() {
         (speculative, &[(1, "error")], &[0]),
         (speculative, &[(2, "torn"), (1, "stall")], &[]),
         (speculative, &[], &[3]),
+        (joined[0], &[(1, "error")], &[2]),
+        (joined[1], &[(3, "torn")], &[]),
     ];
     for (seed, ((array, disks), fails, then)) in (1..).zip(scenes) {
         for more in ["", SHORT] {

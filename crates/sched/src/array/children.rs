@@ -64,28 +64,27 @@ impl<P: Predictor> Array<P> {
         place: Place,
         tried: u16,
     ) {
-        let child = self.child(ChildRequest {
-            task,
-            owner,
-            disk,
-            op,
-            at,
-            place,
-            tried,
-            takes: Span::ZERO,
-            generation: 0,
-            number: 0,
-        });
-        self.posts.push_back(Post::Submit(child));
+        let child =
+            ChildRequest { task, owner, disk, op, at, place, tried, takes: Span::ZERO, generation: 0, number: 0 };
+        if self.joined.is_some() && self.join_last(&child) {
+            return;
+        }
+        let id = self.child(child);
+        self.note_last(id, &child);
+        self.posts.push_back(Post::Submit(id));
+    }
+
+    /// What a child of a disk is thought to take: what waits there is asked only where another has a copy.
+    pub(super) fn takes(&self, disk: DiskId, at: Extent) -> Span {
+        match self.geometry.copies() {
+            1 => Span::ZERO,
+            _ => self.positioning + self.disks[usize::from(disk.0)].transfer(at),
+        }
     }
 
     /// Registers a child and gives it a number.
     pub(super) fn child(&mut self, child: ChildRequest) -> u32 {
-        // What waits at a disk is asked only where another has a copy.
-        let takes = match self.geometry.copies() {
-            1 => Span::ZERO,
-            _ => self.positioning + self.disks[usize::from(child.disk.0)].transfer(child.at),
-        };
+        let takes = self.takes(child.disk, child.at);
         self.loads[usize::from(child.disk.0)] += takes;
         if let Some(left) = self.left_of(&child) {
             *left += 1;
@@ -175,6 +174,9 @@ impl<P: Predictor> Array<P> {
                     {
                         job.spot.begun = true;
                     }
+                    if self.joined.is_some() {
+                        self.gather_units(&command, out);
+                    }
                     let place = self.in_array(disk, command.place);
                     if self.rules.tells {
                         self.credit(command.place, place, out);
@@ -233,14 +235,14 @@ impl<P: Predictor> Array<P> {
         FrameId(self.disks.len() as u32 * FRAMES + self.frames_each() * slot + 1)
     }
 
-    /// The frame of a child that is one of two for the same blocks: beyond those, every third.
-    pub(super) fn frame_of_rival(&self, child: u32) -> FrameId {
+    /// The frame of a child whose bytes are not where its task has them: beyond those, every third.
+    pub(super) fn frame_of_child(&self, child: u32) -> FrameId {
         FrameId(self.disks.len() as u32 * FRAMES + self.frames_each() * child + 2)
     }
 
     /// Frames beyond those of the disks take turns.
     fn frames_each(&self) -> u32 {
-        if self.rivals.is_some() { 3 } else { 2 }
+        if self.rivals.is_some() || self.joined.is_some() { 3 } else { 2 }
     }
 
     fn begin_child(&mut self, child: RequestId, out: &mut Vec<Action>) {
@@ -289,8 +291,11 @@ impl<P: Predictor> Array<P> {
         let Some(job) = self.tasks.get(child.task).copied() else { return };
         let works = meant && self.standings.works(child.disk);
         match ending {
-            Ending::Finished => {}
+            Ending::Finished => self.spread_units(id, &child, out),
             Ending::Failed(_) if job.spot.trouble.is_some() => {}
+            Ending::Failed(_) if child.op == Op::Read && self.redundant() && self.is_joined(id) => {
+                self.read_units_again(id, &child, &job, out);
+            }
             Ending::Failed(_) if child.op == Op::Read && self.redundant() => self.read_again(&child, &job, out),
             Ending::Failed(_) if !works => {
                 // What is on another disk too is not lost.
@@ -300,6 +305,7 @@ impl<P: Predictor> Array<P> {
             }
             Ending::Dropped | Ending::Failed(_) => self.trouble(child.task, ending),
         }
+        self.forget_units(id);
         self.done_one(child.task, out);
     }
 
@@ -336,7 +342,7 @@ impl<P: Predictor> Array<P> {
     }
 
     /// What a read did not bring is had another way.
-    fn read_again(&mut self, child: &ChildRequest, job: &Job<Task>, out: &mut Vec<Action>) {
+    pub(super) fn read_again(&mut self, child: &ChildRequest, job: &Job<Task>, out: &mut Vec<Action>) {
         let Some(mut piece) = self.geometry.piece_on(child.disk, child.at) else { return };
         let first = self.geometry.block(piece.row, piece.column, piece.within);
         piece.into = (first.0 - job.at.start.0) as u32;

@@ -51,7 +51,7 @@ impl<P: Predictor> Array<P> {
         let Some(request) = self.disks[usize::from(disk.0)].take_interrupted() else { return };
         let Some(child) = self.children.get(request.0).copied() else { return };
         let (Migration::Remainder | Migration::Jit, Op::Read) = (self.plan.migration, child.op) else { return };
-        if self.races(request.0) {
+        if self.races(request.0) || self.is_joined(request.0) {
             return;
         }
         let wait = |to: &DiskId| match self.lets_in(*to, &child) {
@@ -117,7 +117,8 @@ impl<P: Predictor> Array<P> {
         let disk = newcomer.disk;
         let Some((request, rest)) = self.disks[usize::from(disk.0)].streaming() else { return };
         // Of what is asked of another copy anyway nothing moves there.
-        let child = self.children.get(request.0).copied().filter(|_| !self.races(request.0));
+        let child =
+            self.children.get(request.0).copied().filter(|_| !self.races(request.0) && !self.is_joined(request.0));
         let Some(child) = child else { return };
         let left = ChildRequest { at: rest, ..child };
         let Some((kept, to)) = self.others(&child).find_map(|to| {

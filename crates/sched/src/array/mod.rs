@@ -16,6 +16,7 @@ mod beginning;
 mod buffer;
 mod children;
 mod claims;
+mod coalescing;
 mod code;
 pub mod field;
 mod geometry;
@@ -33,6 +34,7 @@ mod speculation;
 mod standing;
 mod trading;
 
+pub use coalescing::Coalescing;
 pub use geometry::{Geometry, Level, MOST_DISKS, MOST_WITH_PARITY, Piece, RowLayout};
 pub use growth::Grown;
 pub use journal::{JournalArea, MOST_RECORDS, RECORDS_OF_DISK};
@@ -57,6 +59,7 @@ use block::errno::{ECANCELED, EINVAL, EIO, EOPNOTSUPP};
 use block::{Change, Discarded, DiskId, Ending, Extent, Op, Place, Request, RequestId, Span, Time};
 use buffer::{Buffer, NOBODY};
 use children::{ChildRequest, Owner, Post, offset};
+use coalescing::Joined;
 use growth::Mover;
 use journal::StripeJournal;
 use parity::Update;
@@ -84,6 +87,8 @@ pub struct ArrayPlan {
     pub migration: Migration,
     /// Whether reads are asked of another copy, too.
     pub speculation: Speculation,
+    /// Whether what lies side by side is asked for at once.
+    pub coalescing: Coalescing,
     /// How long a message from one disk to another takes.
     pub delay: Span,
     /// Whether what a repair reads of a row of which nothing is missing is compared, where there are bytes.
@@ -154,6 +159,8 @@ pub struct Array<P: Predictor> {
     parts: Option<TaskParts>,
     /// Reads that two disks are asked for, where there are any.
     rivals: Option<Box<Rivals>>,
+    /// Children of several units, where there are any.
+    joined: Option<Box<Joined>>,
     posts: VecDeque<Post>,
     /// Children whose disks are told of them later, and when.
     later: BinaryHeap<Reverse<(Time, u32)>>,
@@ -187,6 +194,7 @@ impl<P: Predictor> Array<P> {
             wake: Time::NEVER,
             parts: disks.first().is_some_and(Core::goes_by_worth).then(TaskParts::default),
             rivals: Rivals::make(&geometry, &plan, disks.len()),
+            joined: Joined::make(&plan, disks.len()),
             disks,
             turn: 0,
             limit,
@@ -302,15 +310,19 @@ impl<P: Predictor> Array<P> {
                 }
             }
             Op::Read => {
+                self.open_joins(true);
                 for piece in geometry.pieces(job.at) {
                     self.read(id, job, &piece, None, out);
                 }
+                self.open_joins(false);
             }
             Op::Write { .. } if geometry.has_parity() => self.write_rows(id, job, out),
             Op::Write { .. } => {
+                self.open_joins(true);
                 for piece in geometry.pieces(job.at) {
                     self.write(id, job, &piece);
                 }
+                self.open_joins(false);
             }
         }
         self.done_one(id, out);

@@ -163,7 +163,7 @@ impl<P: Predictor> Array<P> {
     }
 
     fn place_in_frame(&mut self, id: u32) {
-        let place = Place::Frame(self.frame_of_rival(id), 0);
+        let place = Place::Frame(self.frame_of_child(id), 0);
         if let Some(child) = self.children.get_mut(id) {
             child.place = place;
         }
@@ -284,7 +284,7 @@ impl<P: Predictor> Array<P> {
         let Some(to) = self.place_of_task(child) else { return };
         child.place = to;
         if ending == Ending::Finished {
-            out.push(Action::Copy { from: Place::Frame(self.frame_of_rival(id), 0), to, blocks: child.at.blocks });
+            out.push(Action::Copy { from: Place::Frame(self.frame_of_child(id), 0), to, blocks: child.at.blocks });
         }
     }
 

@@ -4,7 +4,7 @@ use crate::faults::{Fails, Faults, Script, Tale};
 use block::{Caps, DiskId, Span, Time};
 use disk::catalogue;
 use rayon::prelude::*;
-use sched::array::{Array, ArrayPlan, Geometry, Level, Migration, Placement, Speculation};
+use sched::array::{Array, ArrayPlan, Coalescing, Geometry, Level, Migration, Placement, Speculation};
 use sched::plan::{ClassRule, Plan, Preemption, Rules};
 use sched::policy::{self, Beside};
 use sched::predict::{Distance, Predictor, Profile};
@@ -110,6 +110,7 @@ fn play<P: Predictor + 'static>(
         trusting: of(seed, 22, 2) == 0,
         migration: [Migration::Never, Migration::Remainder, Migration::Jit][of(seed, 18, 3) as usize],
         speculation: [Speculation::Never, Speculation::Copies][of(seed, 60, 2) as usize],
+        coalescing: [Coalescing::Never, Coalescing::Units][of(seed, 61, 2) as usize],
         delay: Span([0, 0, 150][of(seed, 19, 3) as usize]),
         ..ArrayPlan::default()
     };

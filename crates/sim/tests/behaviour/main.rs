@@ -8,6 +8,7 @@ mod belief;
 mod believed;
 mod bills;
 mod bulk;
+mod coalescing;
 mod depths;
 mod determinism;
 mod effort;
