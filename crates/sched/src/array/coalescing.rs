@@ -61,12 +61,18 @@ impl Joined {
 }
 
 impl<P: Predictor> Array<P> {
-    /// From now on children of a task that is started may be joined, or no longer.
-    pub(super) fn open_joins(&mut self, is_open: bool) {
-        let is_growing = self.geometry.is_growing();
+    /// From now on children of a task that is started may be joined.
+    pub(super) fn open_joins(&mut self) {
         if let Some(joined) = &mut self.joined {
             joined.last.fill(None);
-            joined.is_open = is_open && !is_growing;
+            joined.is_open = !self.geometry.is_growing();
+        }
+    }
+
+    /// All children of a task that is started are there.
+    pub(super) fn close_joins(&mut self) {
+        if let Some(joined) = &mut self.joined {
+            joined.is_open = false;
         }
     }
 

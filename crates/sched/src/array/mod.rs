@@ -310,19 +310,19 @@ impl<P: Predictor> Array<P> {
                 }
             }
             Op::Read => {
-                self.open_joins(true);
+                self.open_joins();
                 for piece in geometry.pieces(job.at) {
                     self.read(id, job, &piece, None, out);
                 }
-                self.open_joins(false);
+                self.close_joins();
             }
             Op::Write { .. } if geometry.has_parity() => self.write_rows(id, job, out),
             Op::Write { .. } => {
-                self.open_joins(true);
+                self.open_joins();
                 for piece in geometry.pieces(job.at) {
                     self.write(id, job, &piece);
                 }
-                self.open_joins(false);
+                self.close_joins();
             }
         }
         self.done_one(id, out);

@@ -27,7 +27,7 @@ const LOOKS: usize = 8;
 /// Whether reads are asked of another copy, too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Speculation {
-    /// No: of one.
+    /// No: one copy is asked.
     #[default]
     Never,
     /// Of another, which reads it while it has nothing else to do.
@@ -48,19 +48,19 @@ impl Words for Speculation {
 
 /// How far a child has come that is one of two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum Race {
-    /// It is not.
+enum RaceStage {
+    /// It is not one of two.
     #[default]
     None,
     /// It is the first, and this one the spare, if there still is one.
     First(Option<u32>),
     /// It is the spare one, its disk is not told of it yet, and this is the first.
     Waits(u32),
-    /// Its disk is told.
+    /// It is the spare one, and its disk is told of it.
     Runs(u32),
     /// It ends with a command that does not bring all of it.
     Cut(u32),
-    /// The other was sooner.
+    /// The other of the two was sooner.
     Lost,
 }
 
@@ -68,7 +68,7 @@ enum Race {
 #[derive(Debug, Default)]
 pub(super) struct Rivals {
     /// By the slot of a child.
-    races: Vec<Race>,
+    races: Vec<RaceStage>,
     /// By disk: spare children that it is not told of yet, and the one that it is.
     waiting: Vec<VecDeque<u32>>,
     running: Vec<Option<u32>>,
@@ -85,14 +85,14 @@ impl Rivals {
         asks.then(|| Box::new(rivals()))
     }
 
-    fn race(&self, child: u32) -> Race {
+    fn race(&self, child: u32) -> RaceStage {
         self.races.get(child as usize).copied().unwrap_or_default()
     }
 
-    fn set(&mut self, child: u32, race: Race) {
+    fn set(&mut self, child: u32, race: RaceStage) {
         let slot = child as usize;
         if self.races.len() <= slot {
-            self.races.resize(slot + 1, Race::None);
+            self.races.resize(slot + 1, RaceStage::None);
         }
         self.races[slot] = race;
     }
@@ -105,11 +105,11 @@ impl<P: Predictor> Array<P> {
         self.rivals.as_ref().map_or(0, |rivals| rivals.won)
     }
 
-    fn race(&self, child: u32) -> Race {
-        self.rivals.as_ref().map_or(Race::None, |rivals| rivals.race(child))
+    fn race(&self, child: u32) -> RaceStage {
+        self.rivals.as_ref().map_or(RaceStage::None, |rivals| rivals.race(child))
     }
 
-    fn set_race(&mut self, child: u32, race: Race) {
+    fn set_race(&mut self, child: u32, race: RaceStage) {
         if let Some(rivals) = &mut self.rivals {
             rivals.set(child, race);
         }
@@ -117,12 +117,12 @@ impl<P: Predictor> Array<P> {
 
     /// Whether a child is one of two for the same blocks.
     pub(super) fn races(&self, child: u32) -> bool {
-        self.race(child) != Race::None
+        self.race(child) != RaceStage::None
     }
 
     /// Whether what a child is worth is a part of what its task is: of two for the same blocks the first.
     pub(super) fn is_part(&self, child: u32) -> bool {
-        matches!(self.race(child), Race::None | Race::First(_))
+        matches!(self.race(child), RaceStage::None | RaceStage::First(_))
     }
 
     /// Asks a disk for a piece, and the disk of another copy that will be done first, where there is one.
@@ -155,8 +155,8 @@ impl<P: Predictor> Array<P> {
         let generation = self.standings.generation(child.disk);
         let spare = self.children.insert(ChildRequest { takes: Span::ZERO, generation, number: self.born, ..child });
         self.place_in_frame(spare);
-        self.set_race(first, Race::First(Some(spare)));
-        self.set_race(spare, Race::Waits(first));
+        self.set_race(first, RaceStage::First(Some(spare)));
+        self.set_race(spare, RaceStage::Waits(first));
         if let Some(rivals) = &mut self.rivals {
             rivals.waiting[usize::from(child.disk.0)].push_back(spare);
         }
@@ -185,7 +185,7 @@ impl<P: Predictor> Array<P> {
             looked.find(|(_, spare)| self.may_win(now, **spare)).map(|(at, spare)| (disk, at, *spare))
         };
         let Some((disk, at, spare)) = (0..self.loads.len()).filter(is_free).find_map(next) else { return false };
-        let (Race::Waits(first), Some(child)) = (rivals.race(spare), self.children.get(spare).copied()) else {
+        let (RaceStage::Waits(first), Some(child)) = (rivals.race(spare), self.children.get(spare).copied()) else {
             debug_assert!(false, "no spare read {spare} waits");
             return false;
         };
@@ -193,12 +193,12 @@ impl<P: Predictor> Array<P> {
         rivals.waiting[disk].remove(at);
         if child.generation != self.standings.generation(child.disk) || !self.standings.holds(child.disk, child.at) {
             self.children.remove(spare);
-            self.set_race(spare, Race::None);
-            self.set_race(first, Race::First(None));
+            self.set_race(spare, RaceStage::None);
+            self.set_race(first, RaceStage::First(None));
             return true;
         }
         rivals.running[disk] = Some(spare);
-        rivals.set(spare, Race::Runs(first));
+        rivals.set(spare, RaceStage::Runs(first));
         self.disks[disk].set_part(1.0);
         let qos = self.tasks.get(child.task).map_or(Qos::default(), |job| job.qos);
         let request = Request { id: RequestId(spare), op: Op::Read, at: child.at, qos };
@@ -209,7 +209,7 @@ impl<P: Predictor> Array<P> {
     /// Whether a spare child that is begun now may end before its first does, as far as that is known: else its disk's arm would leave
     /// in vain, and be farther from what comes next.
     fn may_win(&self, now: Time, spare: u32) -> bool {
-        let (Race::Waits(first), Some(child)) = (self.race(spare), self.children.get(spare)) else { return false };
+        let (RaceStage::Waits(first), Some(child)) = (self.race(spare), self.children.get(spare)) else { return false };
         let Some(other) = self.children.get(first).map(|first| usize::from(first.disk.0)) else { return false };
         let end = match self.disks[other].end_of_turn(now, RequestId(first)) {
             (false, _) => Some(now + self.loads[other]),
@@ -232,7 +232,7 @@ impl<P: Predictor> Array<P> {
         let Some(disk) = self.children.get(id).map(|child| child.disk) else { return };
         match (self.disks[usize::from(disk.0)].stop(RequestId(id)), self.race(id)) {
             (Stopped::Waits, _) => self.tell(now, disk, Input::Amend(RequestId(id), Change::Cancel), out),
-            (Stopped::Cut, Race::Runs(first)) => self.set_race(id, Race::Cut(first)),
+            (Stopped::Cut, RaceStage::Runs(first)) => self.set_race(id, RaceStage::Cut(first)),
             (Stopped::Cut | Stopped::Ends, _) => {}
         }
     }
@@ -247,32 +247,32 @@ impl<P: Predictor> Array<P> {
         out: &mut Vec<Action>,
     ) -> bool {
         let race = self.race(id);
-        self.set_race(id, Race::None);
+        self.set_race(id, RaceStage::None);
         let (rivals, disk) = (self.rivals.as_mut(), usize::from(child.disk.0));
         if let Some(running) = rivals.map(|rivals| &mut rivals.running[disk]).filter(|running| **running == Some(id)) {
             *running = None;
         }
         match (race, ending) {
-            (Race::None, _) => false,
-            (Race::Lost, _) => true,
-            (Race::First(spare), _) => {
+            (RaceStage::None, _) => false,
+            (RaceStage::Lost, _) => true,
+            (RaceStage::First(spare), _) => {
                 if let Some(spare) = spare {
                     self.lose(spare);
                 }
                 self.bring(id, child, ending, out);
                 false
             }
-            (Race::Runs(first), Ending::Finished) => {
+            (RaceStage::Runs(first), Ending::Finished) => {
                 self.bring(id, child, ending, out);
                 self.lose(first);
                 self.rivals.iter_mut().for_each(|rivals| rivals.won += 1);
                 false
             }
-            (Race::Waits(first) | Race::Runs(first) | Race::Cut(first), _) => {
+            (RaceStage::Waits(first) | RaceStage::Runs(first) | RaceStage::Cut(first), _) => {
                 match ending {
                     // Its disk had something else to do.
                     Ending::Finished | Ending::Failed(ECANCELED) => self.add_spare(first, *child),
-                    Ending::Failed(_) | Ending::Dropped => self.set_race(first, Race::First(None)),
+                    Ending::Failed(_) | Ending::Dropped => self.set_race(first, RaceStage::First(None)),
                 }
                 true
             }
@@ -291,16 +291,16 @@ impl<P: Predictor> Array<P> {
     /// Nobody waits any more for a child that is one of two.
     fn lose(&mut self, id: u32) {
         let (Some(child), race) = (self.children.get(id).copied(), self.race(id)) else { return };
-        if let (Race::Waits(_), Some(rivals)) = (race, &mut self.rivals) {
+        if let (RaceStage::Waits(_), Some(rivals)) = (race, &mut self.rivals) {
             rivals.waiting[usize::from(child.disk.0)].retain(|other| *other != id);
-            rivals.set(id, Race::None);
+            rivals.set(id, RaceStage::None);
             self.children.remove(id);
             return;
         }
         if self.parts.is_some() && self.is_part(id) {
             self.remove_part(id, &child);
         }
-        self.set_race(id, Race::Lost);
+        self.set_race(id, RaceStage::Lost);
         if let Some(child) = self.children.get_mut(id) {
             child.task = NOBODY;
         }

@@ -75,8 +75,7 @@ fn play<P: Predictor + 'static>(
         Level::Parity => 3 + of(seed, 1, 4),
         Level::DoubleParity | Level::SecondOnLast => 4 + of(seed, 1, 4),
     } as u16;
-    let short = of(seed, 5, 2) == 0;
-    let limited = of(seed, 40, 4) == 0 && of(seed, 4, 4) % 2 == 1;
+    let (short, limited) = (of(seed, 5, 2) == 0, of(seed, 40, 4) == 0 && of(seed, 4, 4) % 2 == 1);
     let depth = if short && !limited { 1 } else { 1 + of(seed, 7, 3) as u16 };
     let caps = Caps { blocks: 61 * u64::from(scale), depth, seek: true };
     let geometry = Geometry::new(level, disks, scale * (1 + of(seed, 2, 9) as u32), caps.blocks).unwrap();
@@ -109,8 +108,8 @@ fn play<P: Predictor + 'static>(
         buffer: [0, 0, 30, 200][of(seed, 17, 4) as usize] * u64::from(scale),
         trusting: of(seed, 22, 2) == 0,
         migration: [Migration::Never, Migration::Remainder, Migration::Jit][of(seed, 18, 3) as usize],
-        speculation: [Speculation::Never, Speculation::Copies][of(seed, 60, 2) as usize],
-        coalescing: [Coalescing::Never, Coalescing::Units][of(seed, 61, 2) as usize],
+        speculation: if of(seed, 60, 2) == 0 { Speculation::Never } else { Speculation::Copies },
+        coalescing: if of(seed, 61, 2) == 0 { Coalescing::Never } else { Coalescing::Units },
         delay: Span([0, 0, 150][of(seed, 19, 3) as usize]),
         ..ArrayPlan::default()
     };
