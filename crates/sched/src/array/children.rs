@@ -1,6 +1,6 @@
 //! What an array asks of its disks, and what becomes of that.
 
-use super::{Array, Level, Task};
+use super::{Array, Level, Migration, Task};
 use crate::event::{Action, Input, Wait};
 use crate::frames::FRAMES;
 use crate::predict::Predictor;
@@ -64,14 +64,13 @@ impl<P: Predictor> Array<P> {
         place: Place,
         tried: u16,
     ) {
-        let child =
-            ChildRequest { task, owner, disk, op, at, place, tried, takes: Span::ZERO, generation: 0, number: 0 };
-        if self.joined.is_some() && self.join_last(&child) {
-            return;
+        let (takes, generation, number) = (Span::ZERO, 0, 0);
+        if self.joined.is_some() {
+            let child = ChildRequest { task, owner, disk, op, at, place, tried, takes, generation, number };
+            return self.post_or_join(&child);
         }
-        let id = self.child(child);
-        self.note_last(id, &child);
-        self.posts.push_back(Post::Submit(id));
+        let child = self.child(ChildRequest { task, owner, disk, op, at, place, tried, takes, generation, number });
+        self.posts.push_back(Post::Submit(child));
     }
 
     /// What a child of a disk is thought to take: what waits there is asked only where another has a copy.
@@ -129,8 +128,12 @@ impl<P: Predictor> Array<P> {
                     continue;
                 }
                 Post::Submit(_) => {
-                    self.interrupt_spare_read(now, child.disk, out);
-                    self.make_way(&child);
+                    if self.rivals.is_some() {
+                        self.interrupt_spare_read(now, child.disk, out);
+                    }
+                    if self.plan.migration == Migration::Jit {
+                        self.make_way(id);
+                    }
                     let qos = self.tasks.get(child.task).map_or(Qos::default(), |job| job.qos);
                     if self.parts.is_some() {
                         let part = self.part(&child);
@@ -146,7 +149,7 @@ impl<P: Predictor> Array<P> {
     /// Tells the disks what is to be told; then those that have nothing to do, what they may read in spare time.
     pub(super) fn settle(&mut self, now: Time, out: &mut Vec<Action>) {
         self.settle_posts(now, out);
-        while self.start_spare_read(now, out) {
+        while self.rivals.is_some() && self.start_spare_read(now, out) {
             self.settle_posts(now, out);
         }
     }
@@ -211,7 +214,9 @@ impl<P: Predictor> Array<P> {
             }
         }
         self.told = told;
-        self.migrate_rest(disk);
+        if self.plan.migration != Migration::Never {
+            self.migrate_rest(disk);
+        }
     }
 
     /// Where a disk's bytes are, as the array has it.
@@ -265,7 +270,7 @@ impl<P: Predictor> Array<P> {
     }
 
     fn child_ended(&mut self, id: u32, ending: Ending, out: &mut Vec<Action>) {
-        let Some(mut child) = self.children.remove(id) else {
+        let Some(child) = self.children.remove(id) else {
             debug_assert!(false, "no child {id}");
             return;
         };
@@ -285,12 +290,13 @@ impl<P: Predictor> Array<P> {
         if let Owner::Update(update) = child.owner {
             return self.update_went_on(update, &child, ending, out);
         }
-        if self.rivals.is_some() && self.race_goes_on(id, &mut child, ending, out) {
+        if self.rivals.is_some() && self.race_goes_on(id, &child, ending, out) {
             return;
         }
         let Some(job) = self.tasks.get(child.task).copied() else { return };
         let works = meant && self.standings.works(child.disk);
         match ending {
+            Ending::Finished if self.joined.is_none() => {}
             Ending::Finished => self.spread_units(id, &child, out),
             Ending::Failed(_) if job.spot.trouble.is_some() => {}
             Ending::Failed(_) if child.op == Op::Read && self.redundant() && self.is_joined(id) => {
@@ -305,7 +311,9 @@ impl<P: Predictor> Array<P> {
             }
             Ending::Dropped | Ending::Failed(_) => self.trouble(child.task, ending),
         }
-        self.forget_units(id);
+        if self.joined.is_some() {
+            self.forget_units(id);
+        }
         self.done_one(child.task, out);
     }
 

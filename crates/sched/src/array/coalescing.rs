@@ -5,7 +5,7 @@
 //!
 //! With parity, only reads are joined; and of a read that may go on at another copy nothing is, which is had unit by unit.
 
-use super::children::{ChildRequest, Owner};
+use super::children::{ChildRequest, Owner, Post};
 use super::{Array, ArrayPlan, Migration};
 use crate::Job;
 use crate::event::Action;
@@ -76,8 +76,14 @@ impl<P: Predictor> Array<P> {
         }
     }
 
-    /// Notes the last child for a disk of the task that is being started.
-    pub(super) fn note_last(&mut self, id: u32, child: &ChildRequest) {
+    /// Makes a child and has its disk told, unless the last one of its task for that disk does its part, too.
+    #[inline(never)]
+    pub(super) fn post_or_join(&mut self, child: &ChildRequest) {
+        if self.join_last(child) {
+            return;
+        }
+        let id = self.child(*child);
+        self.posts.push_back(Post::Submit(id));
         // What an update reads is summed, and not the task's.
         let is_own = child.owner == Owner::Task;
         if let Some(joined) = self.joined.as_mut().filter(|joined| joined.is_open && is_own) {
@@ -86,7 +92,7 @@ impl<P: Predictor> Array<P> {
     }
 
     /// Has the last child of a task for a disk do another's part, too, where that follows it. Says whether it does.
-    pub(super) fn join_last(&mut self, part: &ChildRequest) -> bool {
+    fn join_last(&mut self, part: &ChildRequest) -> bool {
         let Some(joined) = self.joined.as_ref().filter(|joined| joined.is_open) else { return false };
         let Some(id) = joined.last[usize::from(part.disk.0)] else { return false };
         let Some(last) = self.children.get(id).copied() else { return false };

@@ -110,10 +110,9 @@ impl<P: Predictor> Array<P> {
     }
 
     /// A child comes to its disk: what that reads may go on elsewhere.
-    pub(super) fn make_way(&mut self, newcomer: &ChildRequest) {
-        if self.plan.migration != Migration::Jit {
-            return;
-        }
+    #[inline(never)]
+    pub(super) fn make_way(&mut self, newcomer: u32) {
+        let Some(newcomer) = self.children.get(newcomer).copied() else { return };
         let disk = newcomer.disk;
         let Some((request, rest)) = self.disks[usize::from(disk.0)].streaming() else { return };
         // Of what is asked of another copy anyway nothing moves there.
@@ -122,7 +121,7 @@ impl<P: Predictor> Array<P> {
         let Some(child) = child else { return };
         let left = ChildRequest { at: rest, ..child };
         let Some((kept, to)) = self.others(&child).find_map(|to| {
-            let free = self.free_for(to, &left, newcomer)?;
+            let free = self.free_for(to, &left, &newcomer)?;
             Some((self.takes_over(disk, to, rest, free)?, to))
         }) else {
             return;

@@ -242,7 +242,7 @@ impl<P: Predictor> Array<P> {
     pub(super) fn race_goes_on(
         &mut self,
         id: u32,
-        child: &mut ChildRequest,
+        child: &ChildRequest,
         ending: Ending,
         out: &mut Vec<Action>,
     ) -> bool {
@@ -279,11 +279,9 @@ impl<P: Predictor> Array<P> {
         }
     }
 
-    /// What a child has read into its frame is its task's, whose place it takes.
-    fn bring(&mut self, id: u32, child: &mut ChildRequest, ending: Ending, out: &mut Vec<Action>) {
-        let Some(to) = self.place_of_task(child) else { return };
-        child.place = to;
-        if ending == Ending::Finished {
+    /// What a child has read into its frame goes where its task has it.
+    fn bring(&mut self, id: u32, child: &ChildRequest, ending: Ending, out: &mut Vec<Action>) {
+        if let (Ending::Finished, Some(to)) = (ending, self.place_of_task(child)) {
             out.push(Action::Copy { from: Place::Frame(self.frame_of_child(id), 0), to, blocks: child.at.blocks });
         }
     }
