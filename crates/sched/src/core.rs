@@ -13,7 +13,10 @@
 //! whoever's; the front lets no flush end well that was asked before such a failure and ended after it, and none at
 //! all until the volume is told to go on.
 
+mod member;
 mod plain;
+
+pub(crate) use self::member::Stopped;
 
 use crate::admission::{Admission, Limits};
 use crate::arbiter::{self, Arbiter};
@@ -31,7 +34,7 @@ use crate::tally::{Pulse, Tally};
 use crate::wanted::Wanted;
 use crate::{Claim, Job, JobId};
 use block::errno::{ECANCELED, EINVAL};
-use block::{Caps, Change, Command, Ending, Extent, Op, Outcome, Request, RequestId, Span, Tag, Time, Verb};
+use block::{Caps, Change, Command, Ending, Op, Outcome, Request, RequestId, Span, Tag, Time, Verb};
 
 /// Serving in short commands, and who interrupts whom meanwhile.
 struct Preemptible<P: Predictor> {
@@ -299,80 +302,6 @@ impl<P: Predictor> Core<P> {
     /// Blocks that the device has.
     pub(crate) fn blocks(&self) -> u64 {
         self.board.caps.blocks
-    }
-
-    /// The read in short commands that is being transferred, and what is left of it.
-    pub(crate) fn streaming(&self) -> Option<(RequestId, Extent)> {
-        let job = self.board.jobs.get(self.short()?.moving()?)?;
-        (job.op == Op::Read).then(|| (job.request, job.rest()))
-    }
-
-    /// Blocks of a short command.
-    pub(crate) fn chunk(&self) -> Option<u32> {
-        self.board.rules.plan.map(|plan| plan.chunk)
-    }
-
-    /// Of the request being transferred only so many blocks are to be served here.
-    pub(crate) fn cut(&mut self, request: RequestId, blocks: u32) {
-        let Some(id) = self.short().and_then(ShortCommands::moving) else { return };
-        let board = &mut self.board;
-        let Some(job) = board.jobs.get_mut(id).filter(|job| job.request == request) else { return };
-        board.overlap.remove(job);
-        job.at.blocks = blocks;
-        let job = *job;
-        board.overlap.add(id, &job, &board.jobs);
-    }
-
-    /// The request that was interrupted since this was last asked.
-    pub(crate) fn take_interrupted(&mut self) -> Option<RequestId> {
-        let id = self.preemptible.as_mut()?.short.interrupted_job.take()?;
-        self.board.jobs.get(id).filter(|job| job.state == JobState::Queued).map(|job| job.request)
-    }
-
-    /// Gives up a waiting request, which then does not end here; how many blocks of it are done.
-    pub(crate) fn give_up(&mut self, request: RequestId) -> Option<u32> {
-        let id = self.board.jobs.find(request)?;
-        let job = *self.board.jobs.get(id)?;
-        if job.state != JobState::Queued || job.first_held.is_some() {
-            return None;
-        }
-        self.board.dequeue(id, &job);
-        self.board.overlap.remove(&job);
-        self.board.discount_demand(&job);
-        self.board.jobs.free(id);
-        Some(job.done)
-    }
-
-    /// From now on a write is worth so many times what it is worth by its class.
-    pub(crate) fn weigh_writes(&mut self, weight: f64, fill: f64) {
-        (self.board.weight, self.board.leisure.fill) = (weight, fill);
-        self.board.queue.weigh_writes(weight);
-    }
-
-    /// Whether what requests are worth has a say in whose turn comes when.
-    pub(crate) fn goes_by_worth(&self) -> bool {
-        self.board.queue.goes_by_worth(&self.board.rules)
-    }
-
-    /// What comes from now on counts for so many times what its class says that it is worth.
-    pub(crate) fn set_part(&mut self, part: f32) {
-        self.part = part;
-    }
-
-    /// From now on a request counts for so many times what its class says that it is worth.
-    pub(crate) fn weigh_part(&mut self, request: RequestId, part: f32) {
-        self.board.weigh_part(request, part);
-    }
-
-    /// By how much what a write is worth counts.
-    pub(crate) fn write_weight(&self) -> f64 {
-        self.board.weight
-    }
-
-    /// How long the blocks of an extent take to come, once the first is under the head; nothing where that is not known.
-    pub(crate) fn transfer(&self, at: Extent) -> Span {
-        let belief = self.belief();
-        if at.blocks == 0 { Span::ZERO } else { belief.transfer(at, belief.spot(at)) }
     }
 
     #[inline(always)]

@@ -276,6 +276,15 @@ impl<P: Predictor> Queue<P> {
         rules.class(job.qos.class).preemptible && self.lines.iter().any(|line| line.rank > this && line.pressing > 0)
     }
 
+    /// Whether one that is not here would interrupt this job, and go before all that waits.
+    pub(crate) fn would_interrupt<S>(&self, rules: &Rules, one: &Job<S>, job: &Job<S>) -> bool {
+        let rank_of_one = rank(rules, one);
+        presses(rules, one.qos.class) > 0
+            && rules.class(job.qos.class).preemptible
+            && rank_of_one > rank(rules, job)
+            && self.top().is_none_or(|top| top < rank_of_one)
+    }
+
     /// Whether a job is of the highest rank there has been, and not the only one: nobody interrupts it.
     pub(crate) fn is_urgent<S>(&self, rules: &Rules, job: &Job<S>) -> bool {
         let this = rank(rules, job);

@@ -124,6 +124,16 @@ fn keeps_all(text: &str, scale: f64, fails: &[(u64, &str)], then: &[u64], seed: 
     assert_eq!(ended.reports[0].counts.failed, 0, "seed {seed}");
 }
 
+/// Copies of which each is asked for what is read, and that take over from one another.
+pub const SPECULATIVE: &str = "level = \"0/1\"\nstripe = \"16KiB\"\nspeculation = \"copies\"\nmigration = \"jit\"";
+
+/// The same where what lies side by side is asked for at once.
+const JOINED: [&str; 3] = [
+    "level = \"0\"\nstripe = \"4KiB\"\ncoalescing = \"units\"",
+    "level = \"0/1\"\nstripe = \"4KiB\"\ncoalescing = \"units\"",
+    "level = \"5\"\nstripe = \"4KiB\"\ncoalescing = \"units\"",
+];
+
 pub const SHORT: &str = "io = \"semi-preemptible\"\npreemption = \"priority\"\nplan = { chunk = \"16KiB\" }";
 
 #[test]
@@ -131,6 +141,8 @@ fn of_every_level_each_reads_what_it_wrote() {
     for (array, disks) in [
         ("level = \"0\"\nstripe = \"16KiB\"", 3),
         ("level = \"0/1\"\nstripe = \"16KiB\"", 4),
+        (SPECULATIVE, 4),
+        (JOINED[0], 3),
         ("level = \"5\"\nstripe = \"16KiB\"", 4),
         ("level = \"5\"\nstripe = \"16KiB\"\nread_cache = \"1MiB\"", 4),
         ("level = \"6\"\nstripe = \"4KiB\"", 5),
@@ -151,7 +163,9 @@ fn with_as_many_disks_lost_as_may_be_nothing_is() {
     let mirrored = ("level = \"0/1\"\nstripe = \"16KiB\"", 4);
     let parity = ("level = \"5\"\nstripe = \"16KiB\"", 4);
     let double = ("level = \"6\"\nstripe = \"4KiB\"", 5);
-    let scenes: [FailingScene; 7] = [
+    let speculative = (SPECULATIVE, 4);
+    let joined = [JOINED[1], JOINED[2]].map(|array| (array, 4));
+    let scenes: [FailingScene; 12] = [
         (mirrored, &[(1, "error")], &[0]),
         (mirrored, &[(2, "torn"), (1, "stall")], &[]),
         (parity, &[], &[2]),
@@ -159,6 +173,11 @@ fn with_as_many_disks_lost_as_may_be_nothing_is() {
         (parity, &[(0, "stall")], &[]),
         (double, &[(4, "torn"), (1, "error")], &[]),
         (double, &[(2, "stall")], &[0]),
+        (speculative, &[(1, "error")], &[0]),
+        (speculative, &[(2, "torn"), (1, "stall")], &[]),
+        (speculative, &[], &[3]),
+        (joined[0], &[(1, "error")], &[2]),
+        (joined[1], &[(3, "torn")], &[]),
     ];
     for (seed, ((array, disks), fails, then)) in (1..).zip(scenes) {
         for more in ["", SHORT] {

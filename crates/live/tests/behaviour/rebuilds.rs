@@ -1,6 +1,6 @@
 //! Disks of an array that is served are replaced and rebuilt, and the array scrubbed, while clients go on.
 
-use crate::arrays::{DISK, Disks, PART, SHORT, create, fault, holds, parse, status};
+use crate::arrays::{DISK, Disks, PART, SHORT, SPECULATIVE, create, fault, holds, parse, status};
 use crate::clients::{ask_at_random, request};
 use crate::service::Running;
 use block::DiskId;
@@ -57,10 +57,11 @@ fn renamed(text: &str, files: &Disks, changes: &[(u16, &PathBuf)]) -> String {
     })
 }
 
-const LEVELS: [(&str, u64, &[u16]); 3] = [
+const LEVELS: [(&str, u64, &[u16]); 4] = [
     ("level = \"0/1\"\nstripe = \"16KiB\"", 4, &[1, 2]),
     ("level = \"5\"\nstripe = \"16KiB\"", 4, &[2]),
     ("level = \"6\"\nstripe = \"4KiB\"", 5, &[0, 3]),
+    (SPECULATIVE, 4, &[1, 2]),
 ];
 
 #[test]

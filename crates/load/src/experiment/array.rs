@@ -4,7 +4,7 @@ use super::varied::{Scope, Varied, refuse_later};
 use super::{DriveChoice, LONGEST, Workload};
 use block::{BLOCK_BYTES, BadInput, Span, units};
 use config::{NamedBy, Section, Word, Words};
-use sched::array::{ArrayPlan, Geometry, Level, MOST_DISKS, Migration, Placement};
+use sched::array::{ArrayPlan, Coalescing, Geometry, Level, MOST_DISKS, Migration, Placement, Speculation};
 use std::path::{Path, PathBuf};
 
 config::keys! {
@@ -39,6 +39,10 @@ config::keys! {
     READ_CACHE: u64 = size("read_cache").else_told("none");
     /// What becomes of a read that another request interrupts, with mirroring.
     MIGRATION: Migration = word("migration").usually("never");
+    /// Whether a read is asked of a second copy, too, with mirroring.
+    SPECULATION: Speculation = word("speculation").usually("never");
+    /// Whether what of a request lies side by side on a disk is asked for at once.
+    COALESCING: Coalescing = word("coalescing").usually("never");
     /// Whether an array is served of which disks are missing or were given up, as long as the others hold all of it. A simulation
     /// takes no notice.
     DEGRADED: bool = bool("degraded").usually("false");
@@ -191,7 +195,8 @@ pub(super) fn read(
         return Err(section.error(STRIPE.name(), what, "give one such as 64KiB"));
     }
     let (placement, migration) = (section.value(&PLACEMENT)?, section.value(&MIGRATION)?);
-    let delay = section.value(&MESSAGE_DELAY)?;
+    let (speculation, delay) = (section.value(&SPECULATION)?, section.value(&MESSAGE_DELAY)?);
+    let coalescing = section.value(&COALESCING)?;
     let buffer = section.get(&BUFFER)?.unwrap_or(0);
     if section.has(BUFFER_UNTIL.name()) && buffer == 0 {
         let what = "`buffer_until` is of use only with a `buffer`";
@@ -221,7 +226,8 @@ pub(super) fn read(
     let (degraded, checksums) = (section.value(&DEGRADED)?, section.value(&CHECKSUMS)?);
     section.close()?;
     let trusting = until == Until::Drive;
-    let plan = ArrayPlan { placement, buffer, trusting, read_cache, migration, delay, ..Default::default() };
+    let plan =
+        ArrayPlan { placement, buffer, trusting, read_cache, migration, speculation, coalescing, delay, ..Default::default() };
     Ok(Some(ArrayChoice { level, disks, members, unit, plan, fails, degraded, checksums, grows, log, without_log }))
 }
 

@@ -34,6 +34,12 @@ pub(crate) trait Arbiter<P: Predictor> {
     /// Decides between the request being served and those that wait.
     fn judge(&mut self, board: &mut Board<P>, now: Time, ongoing: &Ongoing<P::Spot>) -> Arbitration;
 
+    /// Whether a read that is not here would interrupt the request being served, were it to come now, and go before all that waits.
+    fn lets_in(&self, board: &Board<P>, now: Time, ongoing: &Ongoing<P::Spot>, job: &Job<P::Spot>) -> bool {
+        let _ = (board, now, ongoing, job);
+        false
+    }
+
     /// The request to serve when it is the turn of another, which the queue no longer holds: that one, or one that is to go
     /// before it.
     fn choose(&mut self, board: &mut Board<P>, now: Time, id: JobId) -> JobId {

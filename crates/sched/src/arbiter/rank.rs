@@ -1,6 +1,7 @@
 //! Who interrupts is whoever is of a higher rank: the queue knows whether such a one waits.
 
 use super::{Arbiter, Arbitration, Ongoing};
+use crate::Job;
 use crate::board::Board;
 use crate::predict::Predictor;
 use block::Time;
@@ -13,5 +14,9 @@ impl<P: Predictor> Arbiter<P> for Rank {
             true => Arbitration::Interrupts(None),
             false => Arbitration::GoesOn,
         }
+    }
+
+    fn lets_in(&self, board: &Board<P>, _: Time, ongoing: &Ongoing<P::Spot>, job: &Job<P::Spot>) -> bool {
+        board.queue.would_interrupt(&board.rules, job, &ongoing.job)
     }
 }

@@ -82,4 +82,10 @@ impl<P: Predictor> Arbiter<P> for Value {
             best_newcomer(board, ongoing, |job| outbids(board, now, &ongoing.job, job))
         })
     }
+
+    fn lets_in(&self, board: &Board<P>, now: Time, ongoing: &Ongoing<P::Spot>, job: &Job<P::Spot>) -> bool {
+        let (one, other) = (board.rules.class(job.qos.class), board.rules.class(ongoing.job.qos.class));
+        // Of one that has not begun the queue alone says who is next.
+        ongoing.begun && one.preempts && other.preemptible && outbids(board, now, &ongoing.job, job).is_some()
+    }
 }

@@ -1,7 +1,7 @@
 //! What an array asks of its disks, and what becomes of that.
 
 use super::buffer::NOBODY;
-use super::{Array, Level, Task};
+use super::{Array, Level, Migration, Task};
 use crate::event::{Action, Input, Wait};
 use crate::frames::FRAMES;
 use crate::predict::Predictor;
@@ -48,6 +48,8 @@ pub(super) enum Post {
     Submit(u32),
     /// The slot of a child, its number, and what changed.
     Amend(u32, u64, Change),
+    /// The slot and number of a child that nobody waits for any more.
+    Stop(u32, u64),
 }
 
 impl<P: Predictor> Array<P> {
@@ -63,28 +65,26 @@ impl<P: Predictor> Array<P> {
         place: Place,
         tried: u16,
     ) {
-        let child = self.child(ChildRequest {
-            task,
-            owner,
-            disk,
-            op,
-            at,
-            place,
-            tried,
-            takes: Span::ZERO,
-            generation: 0,
-            number: 0,
-        });
+        let (takes, generation, number) = (Span::ZERO, 0, 0);
+        if self.joined.is_some() {
+            let child = ChildRequest { task, owner, disk, op, at, place, tried, takes, generation, number };
+            return self.post_or_join(&child);
+        }
+        let child = self.child(ChildRequest { task, owner, disk, op, at, place, tried, takes, generation, number });
         self.posts.push_back(Post::Submit(child));
+    }
+
+    /// What a child of a disk is thought to take: what waits there is asked only where another has a copy.
+    pub(super) fn takes(&self, disk: DiskId, at: Extent) -> Span {
+        match self.geometry.copies() {
+            1 => Span::ZERO,
+            _ => self.positioning + self.disks[usize::from(disk.0)].transfer(at),
+        }
     }
 
     /// Registers a child and gives it a number.
     pub(super) fn child(&mut self, child: ChildRequest) -> u32 {
-        // What waits at a disk is asked only where another has a copy.
-        let takes = match self.geometry.copies() {
-            1 => Span::ZERO,
-            _ => self.positioning + self.disks[usize::from(child.disk.0)].transfer(child.at),
-        };
+        let takes = self.takes(child.disk, child.at);
         self.loads[usize::from(child.disk.0)] += takes;
         if let Some(left) = self.left_of(&child) {
             *left += 1;
@@ -113,19 +113,28 @@ impl<P: Predictor> Array<P> {
     }
 
     /// Tells the disks what is to be told, until nothing more follows from it.
-    pub(super) fn settle(&mut self, now: Time, out: &mut Vec<Action>) {
+    fn settle_posts(&mut self, now: Time, out: &mut Vec<Action>) {
         while let Some(post) = self.posts.pop_front() {
-            let (Post::Submit(id) | Post::Amend(id, ..)) = post;
+            let (Post::Submit(id) | Post::Amend(id, ..) | Post::Stop(id, _)) = post;
             let Some(child) = self.children.get(id).copied() else { continue };
             let input = match post {
-                Post::Amend(_, number, _) if number != child.number => continue,
+                Post::Amend(_, number, _) | Post::Stop(_, number) if number != child.number => continue,
+                Post::Stop(..) => {
+                    self.stop_child(now, id, out);
+                    continue;
+                }
                 Post::Amend(_, _, change) => Input::Amend(RequestId(id), change),
                 Post::Submit(_) if !self.standings.works(child.disk) => {
                     self.child_ended(id, Ending::Failed(EIO), out);
                     continue;
                 }
                 Post::Submit(_) => {
-                    self.make_way(child.disk);
+                    if self.rivals.is_some() {
+                        self.interrupt_spare_read(now, child.disk, out);
+                    }
+                    if self.plan.migration == Migration::Jit {
+                        self.make_way(id);
+                    }
                     let qos = self.tasks.get(child.task).map_or(Qos::default(), |job| job.qos);
                     if self.parts.is_some() {
                         let part = self.part(&child);
@@ -135,6 +144,14 @@ impl<P: Predictor> Array<P> {
                 }
             };
             self.tell(now, child.disk, input, out);
+        }
+    }
+
+    /// Tells the disks what is to be told; then those that have nothing to do, what they may read in spare time.
+    pub(super) fn settle(&mut self, now: Time, out: &mut Vec<Action>) {
+        self.settle_posts(now, out);
+        while self.rivals.is_some() && self.start_spare_read(now, out) {
+            self.settle_posts(now, out);
         }
     }
 
@@ -160,6 +177,9 @@ impl<P: Predictor> Array<P> {
                         && let Some(job) = self.tasks.get_mut(child.task)
                     {
                         job.spot.begun = true;
+                    }
+                    if self.joined.is_some() {
+                        self.gather_units(&command, out);
                     }
                     let place = self.in_array(disk, command.place);
                     if self.rules.tells {
@@ -195,7 +215,9 @@ impl<P: Predictor> Array<P> {
             }
         }
         self.told = told;
-        self.migrate_rest(disk);
+        if self.plan.migration != Migration::Never {
+            self.migrate_rest(disk);
+        }
     }
 
     /// Where a disk's bytes are, as the array has it.
@@ -211,12 +233,22 @@ impl<P: Predictor> Array<P> {
 
     /// The frame of an update: beyond those of the disks, every other one.
     pub(super) fn update_frame(&self, update: u32) -> FrameId {
-        FrameId(self.first_frame() + 2 * update)
+        FrameId(self.first_frame() + self.frames_each() * update)
     }
 
     /// A frame of the write buffer: the others.
     pub(super) fn buffer_frame(&self, slot: u32) -> FrameId {
-        FrameId(self.first_frame() + 2 * slot + 1)
+        FrameId(self.first_frame() + self.frames_each() * slot + 1)
+    }
+
+    /// The frame of a child whose bytes are not where its task has them: beyond those, every third.
+    pub(super) fn frame_of_child(&self, child: u32) -> FrameId {
+        FrameId(self.first_frame() + self.frames_each() * child + 2)
+    }
+
+    /// Frames beyond those of the disks take turns.
+    fn frames_each(&self) -> u32 {
+        if self.rivals.is_some() || self.joined.is_some() { 3 } else { 2 }
     }
 
     fn begin_child(&mut self, child: RequestId, out: &mut Vec<Action>) {
@@ -244,7 +276,7 @@ impl<P: Predictor> Array<P> {
             return;
         };
         self.unload(&child);
-        if self.parts.is_some() {
+        if self.parts.is_some() && self.is_part(id) {
             self.remove_part(id, &child);
         }
         let meant = child.generation == self.standings.generation(child.disk);
@@ -259,11 +291,18 @@ impl<P: Predictor> Array<P> {
         if let Owner::Update(update) = child.owner {
             return self.update_went_on(update, &child, ending, out);
         }
+        if self.rivals.is_some() && self.race_goes_on(id, &child, ending, out) {
+            return;
+        }
         let Some(job) = self.tasks.get(child.task).copied() else { return };
         let works = meant && self.standings.works(child.disk);
         match ending {
-            Ending::Finished => {}
+            Ending::Finished if self.joined.is_none() => {}
+            Ending::Finished => self.spread_units(id, &child, out),
             Ending::Failed(_) if job.spot.trouble.is_some() => {}
+            Ending::Failed(_) if child.op == Op::Read && self.redundant() && self.is_joined(id) => {
+                self.read_units_again(id, &child, &job, out);
+            }
             Ending::Failed(_) if child.op == Op::Read && self.redundant() => self.read_again(&child, &job, out),
             Ending::Failed(_) if !works => {
                 // What is on another disk too is not lost.
@@ -272,6 +311,9 @@ impl<P: Predictor> Array<P> {
                 }
             }
             Ending::Dropped | Ending::Failed(_) => self.trouble(child.task, ending),
+        }
+        if self.joined.is_some() {
+            self.forget_units(id);
         }
         self.done_one(child.task, out);
     }
@@ -309,7 +351,7 @@ impl<P: Predictor> Array<P> {
     }
 
     /// What a read did not bring is had another way.
-    fn read_again(&mut self, child: &ChildRequest, job: &Job<Task>, out: &mut Vec<Action>) {
+    pub(super) fn read_again(&mut self, child: &ChildRequest, job: &Job<Task>, out: &mut Vec<Action>) {
         let Some(mut piece) = self.geometry.piece_on(child.disk, child.at) else { return };
         let first = self.geometry.block(piece.row, piece.column, piece.within);
         piece.into = (first.0 - job.at.start.0) as u32;

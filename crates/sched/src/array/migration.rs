@@ -3,7 +3,7 @@
 use super::Array;
 use super::children::{ChildRequest, Post, offset};
 use crate::predict::Predictor;
-use block::{Direction, DiskId, Extent, Lbn, Op, Span};
+use block::{Direction, DiskId, Extent, Lbn, Op, Request, RequestId, Span, Time};
 use config::{Word, Words};
 use std::cmp::Reverse;
 
@@ -22,8 +22,9 @@ pub enum Migration {
     Never,
     /// What is left of an interrupted read joins the queue of the disk that is thought to be done first.
     Remainder,
-    /// A read whose disk another request comes to goes on at a disk that lies idle, from where that can take over without
-    /// delaying it (JIT-migration); what is interrupted all the same, as with `Remainder`.
+    /// A read whose disk another request comes to goes on at a disk that lies idle, or that it may interrupt in what is worth less
+    /// than both, from where that can take over without delaying it (JIT-migration); what is interrupted all the same, as with
+    /// `Remainder`.
     Jit,
 }
 
@@ -38,7 +39,8 @@ impl Words for Migration {
         Word::new(
             "jit",
             Migration::Jit,
-            "as soon as a request comes to its disk, it goes on at an idle copy, from where that copy can take over in time",
+            "as soon as a request comes to its disk, it goes on at a copy whose disk lies idle, or may be interrupted by both, \
+             from where that copy can take over in time",
         ),
     ];
 }
@@ -49,10 +51,17 @@ impl<P: Predictor> Array<P> {
         let Some(request) = self.disks[usize::from(disk.0)].take_interrupted() else { return };
         let Some(child) = self.children.get(request.0).copied() else { return };
         let (Migration::Remainder | Migration::Jit, Op::Read) = (self.plan.migration, child.op) else { return };
-        let Some(to) = self.others(&child).into_iter().min_by_key(|disk| self.loads[usize::from(disk.0)]) else {
+        if self.races(request.0) || self.is_joined(request.0) {
+            return;
+        }
+        let wait = |to: &DiskId| match self.lets_in(*to, &child) {
+            Some(free) => free.since(self.now),
+            None => self.loads[usize::from(to.0)],
+        };
+        let Some((to, wait)) = self.others(&child).map(|to| (to, wait(&to))).min_by_key(|(_, wait)| *wait) else {
             return;
         };
-        if self.loads[usize::from(to.0)] + self.positioning >= self.loads[usize::from(disk.0)] {
+        if wait + self.positioning >= self.loads[usize::from(disk.0)] {
             return;
         }
         let Some(done) = self.disks[usize::from(disk.0)].give_up(request) else { return };
@@ -66,10 +75,26 @@ impl<P: Predictor> Array<P> {
     }
 
     /// The sound disks with another copy of what a child reads.
-    fn others(&self, child: &ChildRequest) -> Vec<DiskId> {
-        let Some(piece) = self.geometry.piece_on(child.disk, child.at) else { return Vec::new() };
-        let copies = self.geometry.copies_of(piece.row, piece.column);
-        copies.filter(|disk| *disk != child.disk && self.standings.holds(*disk, child.at)).collect()
+    fn others(&self, child: &ChildRequest) -> impl Iterator<Item = DiskId> + use<'_, P> {
+        let (own, at) = (child.disk, child.at);
+        let piece = self.geometry.piece_on(own, at).into_iter();
+        let copies = piece.flat_map(|piece| self.geometry.copies_of(piece.row, piece.column));
+        copies.filter(move |disk| *disk != own && self.standings.holds(*disk, at))
+    }
+
+    /// When a disk that is at work would be free for a child of another, whose task is worth more than all that is served or waits
+    /// there: by the rule of preemption in force, and as far as the disk has been told.
+    fn lets_in(&self, disk: DiskId, child: &ChildRequest) -> Option<Time> {
+        let qos = self.tasks.get(child.task)?.qos;
+        // Where more is about to come, it is not known how things stand.
+        let is_told = |post: &Post| {
+            let Post::Submit(id) = post else { return true };
+            self.children.get(*id).is_none_or(|child| child.disk != disk)
+        };
+        let is_settled = self.later.is_empty() && self.posts.iter().all(is_told);
+        let request = Request { id: RequestId(u32::MAX), op: child.op, at: child.at, qos };
+        let core = &self.disks[usize::from(disk.0)];
+        core.lets_in(self.now, &request, self.part(child)).filter(|_| is_settled)
     }
 
     /// Another disk goes on with a child, from `from` on for so many blocks.
@@ -84,17 +109,20 @@ impl<P: Predictor> Array<P> {
         }
     }
 
-    /// A request comes to a disk: what that reads may go on elsewhere.
-    pub(super) fn make_way(&mut self, disk: DiskId) {
-        if self.plan.migration != Migration::Jit {
-            return;
-        }
+    /// A child comes to its disk: what that reads may go on elsewhere.
+    #[inline(never)]
+    pub(super) fn make_way(&mut self, newcomer: u32) {
+        let Some(newcomer) = self.children.get(newcomer).copied() else { return };
+        let disk = newcomer.disk;
         let Some((request, rest)) = self.disks[usize::from(disk.0)].streaming() else { return };
-        let Some(child) = self.children.get(request.0).copied() else { return };
-        let idle = |disk: &DiskId| self.loads[usize::from(disk.0)] == Span::ZERO;
-        let Some((kept, to)) = self.others(&child).into_iter().filter(idle).find_map(|to| {
-            let kept = self.takes_over(disk, to, rest)?;
-            Some((kept, to))
+        // Of what is asked of another copy anyway nothing moves there.
+        let child =
+            self.children.get(request.0).copied().filter(|_| !self.races(request.0) && !self.is_joined(request.0));
+        let Some(child) = child else { return };
+        let left = ChildRequest { at: rest, ..child };
+        let Some((kept, to)) = self.others(&child).find_map(|to| {
+            let free = self.free_for(to, &left, &newcomer)?;
+            Some((self.takes_over(disk, to, rest, free)?, to))
         }) else {
             return;
         };
@@ -109,16 +137,27 @@ impl<P: Predictor> Array<P> {
         self.go_on(&child, done + kept, rest.blocks - kept, to);
     }
 
-    /// After how many blocks of what a disk reads another can go on in time, the fewest; nothing if there is no such place.
-    fn takes_over(&self, disk: DiskId, to: DiskId, rest: Extent) -> Option<u32> {
+    /// When a disk can turn to what is left of a read that makes way for another: now where it lies idle; where it does not, when it
+    /// would be free for either, since what waits there then is to be worth less than both.
+    fn free_for(&self, to: DiskId, left: &ChildRequest, newcomer: &ChildRequest) -> Option<Time> {
+        if self.loads[usize::from(to.0)] == Span::ZERO {
+            return Some(self.now);
+        }
+        self.lets_in(to, newcomer)?;
+        self.lets_in(to, left)
+    }
+
+    /// After how many blocks of what a disk reads another, which is free then, can go on in time, the fewest; nothing if there is no
+    /// such place.
+    fn takes_over(&self, disk: DiskId, to: DiskId, rest: Extent, free: Time) -> Option<u32> {
         let (ours, theirs) = (&self.disks[usize::from(disk.0)], &self.disks[usize::from(to.0)].belief());
         let step = (rest.blocks / PLACES).max(ours.chunk()?);
-        let asked = self.now + self.plan.delay;
+        let asked = free.max(self.now + self.plan.delay);
         (EARLIEST..).map(|i| i * step).take_while(|kept| kept + LEAST_MOVED <= rest.blocks).find(|kept| {
             let here = ours.transfer(Extent { blocks: *kept, ..rest });
             let at = Extent { start: Lbn(rest.start.0 + u64::from(*kept)), blocks: rest.blocks - kept };
             let way = theirs.approach(asked, at, theirs.spot(at), Direction::Read);
-            way.is_some_and(|way| self.plan.delay + way.travel + way.wait <= here)
+            way.is_some_and(|way| asked.since(self.now) + way.travel + way.wait <= here)
         })
     }
 }

@@ -18,6 +18,7 @@ mod buffer;
 mod cache;
 mod children;
 mod claims;
+mod coalescing;
 mod code;
 pub mod field;
 mod geometry;
@@ -31,17 +32,20 @@ mod placement;
 mod raising;
 mod repair;
 mod rows;
+mod speculation;
 mod standing;
 mod task;
 mod trading;
 
 pub use ahead::CacheTally;
+pub use coalescing::Coalescing;
 pub use geometry::{Geometry, Level, MOST_DISKS, MOST_WITH_PARITY, Piece, RowLayout};
 pub use growth::Grown;
 pub use journal::{JournalArea, MOST_RECORDS, RECORDS_OF_DISK};
 pub use logged::{LOG_PAGE, logged_blocks};
 pub use migration::Migration;
 pub use placement::Placement;
+pub use speculation::Speculation;
 
 use crate::core::Core;
 use crate::event::{Action, Health, Input, Wait};
@@ -60,10 +64,12 @@ use block::errno::{ECANCELED, EINVAL, EIO, EOPNOTSUPP};
 use block::{Change, Discarded, DiskId, Ending, Extent, Op, Place, Request, RequestId, Span, Time};
 use buffer::{Buffer, NOBODY};
 use children::{ChildRequest, Owner, Post, offset};
+use coalescing::Joined;
 use growth::Mover;
 use journal::StripeJournal;
 use parity::Update;
 use parts::TaskParts;
+use speculation::Rivals;
 use standing::Standings;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -71,9 +77,6 @@ use task::Task;
 
 /// Times that what is in the write buffer is tried to be written again: there is no other copy, and nobody else who could.
 const BUFFERED_TRIES: u8 = u8::MAX;
-
-/// Parts of a read that is split have at least so many blocks: 64 KiB.
-const LEAST_PART: u32 = 128;
 
 /// What an array does with its tasks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -90,6 +93,10 @@ pub struct ArrayPlan {
     pub read_cache: u64,
     /// Whether reads go on at another copy.
     pub migration: Migration,
+    /// Whether reads are asked of another copy, too.
+    pub speculation: Speculation,
+    /// Whether what lies side by side is asked for at once.
+    pub coalescing: Coalescing,
     /// How long a message from one disk to another takes.
     pub delay: Span,
     /// Whether what a repair reads of a row of which nothing is missing is compared, where there are bytes.
@@ -138,6 +145,10 @@ pub struct Array<P: Predictor> {
     lowers: bool,
     /// What remains of each task, where something goes by what children are worth.
     parts: Option<TaskParts>,
+    /// Reads that two disks are asked for, where there are any.
+    rivals: Option<Box<Rivals>>,
+    /// Children of several units, where there are any.
+    joined: Option<Box<Joined>>,
     posts: VecDeque<Post>,
     /// Children whose disks are told of them later, and when.
     later: BinaryHeap<Reverse<(Time, u32)>>,
@@ -170,6 +181,8 @@ impl<P: Predictor> Array<P> {
             wakes: vec![Time::NEVER; disks.len()],
             wake: Time::NEVER,
             parts: disks.first().is_some_and(Core::goes_by_worth).then(TaskParts::default),
+            rivals: Rivals::make(&geometry, &plan, disks.len()),
+            joined: Joined::make(&plan, disks.len()),
             disks,
             turn: 0,
             limit,
@@ -280,15 +293,19 @@ impl<P: Predictor> Array<P> {
                 }
             }
             Op::Read => {
+                self.open_joins();
                 for piece in geometry.pieces(job.at) {
                     self.read(id, job, &piece, None, out);
                 }
+                self.close_joins();
             }
             Op::Write { .. } if geometry.has_parity() => self.write_rows(id, job, out),
             Op::Write { .. } => {
+                self.open_joins();
                 for piece in geometry.pieces(job.at) {
                     self.write(id, job, &piece);
                 }
+                self.close_joins();
             }
         }
         self.done_one(id, out);
@@ -313,42 +330,6 @@ impl<P: Predictor> Array<P> {
         self.read_copy(id, job, (piece, at, place), after, &copies);
         copies.clear();
         self.copies = copies;
-    }
-
-    /// Reads a piece from one of these copies, or from several; after a read that failed, from the next.
-    fn read_copy(
-        &mut self,
-        id: JobId,
-        job: &Job<Task>,
-        (piece, at, place): (&Piece, Extent, Place),
-        after: Option<&ChildRequest>,
-        copies: &[DiskId],
-    ) {
-        if let Some(child) = after {
-            let tried = child.tried + 1;
-            let next = copies.iter().find(|disk| **disk > child.disk).or(copies.first());
-            return match next.filter(|_| tried < self.geometry.layout_of(piece.row).copies()) {
-                Some(disk) => self.post(id, Owner::Task, *disk, Op::Read, at, place, tried),
-                None => self.trouble(id, Ending::Failed(EIO)),
-            };
-        }
-        let parts = match self.rules.class(job.qos.class).splits {
-            true => (piece.blocks / LEAST_PART).clamp(1, copies.len().max(1) as u32),
-            false => 1,
-        };
-        if parts > 1 {
-            for (part, disk) in (0..parts).zip(copies) {
-                let from = (u64::from(piece.blocks) * u64::from(part) / u64::from(parts)) as u32;
-                let to = (u64::from(piece.blocks) * u64::from(part + 1) / u64::from(parts)) as u32;
-                let at = Extent::new(at.start.0 + u64::from(from), to - from);
-                self.post(id, Owner::Task, *disk, Op::Read, at, offset(place, from), 0);
-            }
-            return;
-        }
-        match self.place(copies, at) {
-            Some(disk) => self.post(id, Owner::Task, disk, Op::Read, at, place, 0),
-            None => self.trouble(id, Ending::Failed(EIO)),
-        }
     }
 
     /// Writes a piece to each of its copies.

@@ -1,15 +1,21 @@
 //! Which copy is read.
 
-use super::Array;
+use super::children::{ChildRequest, Owner, offset};
+use super::{Array, Piece, Task};
 use crate::core::Core;
 use crate::predict::Predictor;
-use block::{Direction, DiskId, Extent, Lbn, Span, Time};
+use crate::{Job, JobId};
+use block::errno::EIO;
+use block::{Direction, DiskId, Ending, Extent, Lbn, Op, Place, Span, Time};
 use config::{Word, Words};
 
 /// Places that are looked at to find what positioning takes on average.
 const SAMPLES: u64 = 16;
 /// What it takes where that is not known.
 const USUAL: Span = Span(10_000_000);
+
+/// Parts of a read that is split have at least so many blocks: 64 KiB.
+const LEAST_PART: u32 = 128;
 
 /// Which copy of what is read is taken; of equals, that of the first disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -71,6 +77,43 @@ impl<P: Predictor> Array<P> {
                 }
             }
             (Placement::Nearest, _) => copies.iter().min_by_key(|disk| self.arm_reaches(**disk, at)).copied(),
+        }
+    }
+
+    /// Reads a piece from one of these copies, or from several; after a read that failed, from the next.
+    pub(super) fn read_copy(
+        &mut self,
+        id: JobId,
+        job: &Job<Task>,
+        (piece, at, place): (&Piece, Extent, Place),
+        after: Option<&ChildRequest>,
+        copies: &[DiskId],
+    ) {
+        if let Some(child) = after {
+            let tried = child.tried + 1;
+            let next = copies.iter().find(|disk| **disk > child.disk).or(copies.first());
+            return match next.filter(|_| tried < self.geometry.layout_of(piece.row).copies()) {
+                Some(disk) => self.post(id, Owner::Task, *disk, Op::Read, at, place, tried),
+                None => self.trouble(id, Ending::Failed(EIO)),
+            };
+        }
+        let parts = match self.rules.class(job.qos.class).splits {
+            true => (piece.blocks / LEAST_PART).clamp(1, copies.len().max(1) as u32),
+            false => 1,
+        };
+        if parts > 1 {
+            for (part, disk) in (0..parts).zip(copies) {
+                let from = (u64::from(piece.blocks) * u64::from(part) / u64::from(parts)) as u32;
+                let to = (u64::from(piece.blocks) * u64::from(part + 1) / u64::from(parts)) as u32;
+                let at = Extent::new(at.start.0 + u64::from(from), to - from);
+                self.post(id, Owner::Task, *disk, Op::Read, at, offset(place, from), 0);
+            }
+            return;
+        }
+        match self.place(copies, at) {
+            Some(disk) if self.rivals.is_some() => self.ask_two(id, disk, copies, at, place),
+            Some(disk) => self.post(id, Owner::Task, disk, Op::Read, at, place, 0),
+            None => self.trouble(id, Ending::Failed(EIO)),
         }
     }
 

@@ -1,7 +1,10 @@
 //! Which requests serving in short commands holds on to, and how it lets go of them.
 
-use super::{Filler, ShortCommands};
+use super::{Filler, ShortCommands, ShortStage};
+use crate::arbiter::Ongoing;
+use crate::board::{Board, Errand};
 use crate::plan::Prefetch;
+use crate::predict::Predictor;
 use crate::{Job, JobId};
 use block::Op;
 
@@ -15,6 +18,28 @@ impl ShortCommands {
     pub(crate) fn holds(&self, id: JobId) -> bool {
         self.target.is_some_and(|target| target.id == id)
             || matches!(self.filler, Some(Filler::Job(filler)) if filler == id)
+    }
+
+    /// The request being served, as it will be once the command in flight has come back; nothing where it is not known what is next
+    /// then.
+    pub(crate) fn ongoing<P: Predictor>(&self, board: &Board<P>) -> Option<Ongoing<P::Spot>> {
+        let target = self.target.filter(|_| self.filler.is_none() && self.successor.is_none())?;
+        let mut job = *board.jobs.get(target.id)?;
+        let own = board.flying().filter(|(errand, _)| *errand == Errand::Job(target.id));
+        job.done += own.map(|(_, command)| command.at.blocks).sum::<u32>();
+        if job.done >= job.at.blocks {
+            return None;
+        }
+        job.spot = board.belief.spot(job.rest());
+        let begun = !matches!(target.stage, ShortStage::Chosen | ShortStage::Awaited(_));
+        Some(Ongoing { id: target.id, job, begun })
+    }
+
+    /// Gives a request that nobody interrupts back to the queue.
+    pub(crate) fn put_back_whole<P: Predictor>(&mut self, board: &mut Board<P>, id: JobId) {
+        self.let_go(id);
+        self.put_back(board, id);
+        self.interrupted_job = None;
     }
 
     /// A request is no longer served.

@@ -82,6 +82,8 @@ pub struct Tale {
     /// Reads that were answered from a cache, and blocks that were read ahead, where it tells.
     pub cached: u64,
     pub ahead: u64,
+    /// And those that the copy brought first which was asked besides.
+    pub spared: u64,
 }
 
 struct Disk {

@@ -106,3 +106,37 @@ fn a_message_that_takes_longer_moves_less_and_later() {
     let [none, some, more] = [Span::ZERO, Span::from_ms(5.0), Span::from_ms(200.0)].map(moved);
     assert!(none >= some && some > 0 && more == 0, "{none} {some} {more}");
 }
+
+/// The same long read, of the highest priority, while the first disk is at work on one of the lowest; and a short one between them.
+fn scene_of_three(n: u64, priorities: [u8; 3]) -> Vec<(When, Request)> {
+    let mut scene = scene(40, n, 1);
+    scene[1] = read(1, 0, 9_000_000, LONG, 1);
+    for ((_, request), priority) in scene.iter_mut().zip(priorities) {
+        request.qos = Qos { class: 1, priority, deadline: None };
+    }
+    scene
+}
+
+#[test]
+fn a_read_makes_way_at_a_mirror_that_does_what_is_worth_less() {
+    let turn = sheet().mechanics.rotation.period();
+    for n in 0..12 {
+        let [stays, moves] = [Migration::Never, Migration::Jit]
+            .map(|migration| play(migration, Preemption::Priority, Span::ZERO, scene_of_three(n, [2, 0, 1])));
+        assert!(moves.moved >= 1, "{n}: it moved");
+        assert_eq!(asked(&stays), asked(&moves), "{n}: nothing is read twice");
+        let late = moves.ended[0].since(stays.ended[0]);
+        assert!(late <= turn, "{n}: the ongoing read is {late:?} later");
+        assert!(moves.ended[2] < stays.ended[2], "{n}: and the one that came is served sooner");
+    }
+}
+
+#[test]
+fn no_read_makes_way_where_that_delays_what_is_worth_as_much() {
+    for priorities in [[2, 1, 1], [2, 2, 1], [1, 1, 0], [2, 1, 0]] {
+        for n in 0..4 {
+            let moves = play(Migration::Jit, Preemption::Priority, Span::ZERO, scene_of_three(n, priorities));
+            assert_eq!(moves.moved, 0, "{n}: {priorities:?}");
+        }
+    }
+}

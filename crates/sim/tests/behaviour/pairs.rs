@@ -14,6 +14,8 @@ fn options() -> [Vec<&'static str>; 7] {
         "level = \"0\"\ndisks = 4",
         "level = \"0/1\"\ndisks = 4\nmigration = \"remainder\"",
         "level = \"0/1\"\ndisks = 4\nmigration = \"jit\"\nplacement = \"nearest\"",
+        "level = \"0/1\"\ndisks = 4\nspeculation = \"copies\"\nmigration = \"jit\"",
+        "level = \"0/1\"\ndisks = 4\ncoalescing = \"units\"",
         "level = \"5\"\ndisks = 4",
         "level = \"5\"\ndisks = 4\n[[array.fails]]\ndisk = 1\nat = \"2s\"\nreplaced = true",
     ];
