@@ -204,6 +204,8 @@ impl<P: Predictor> Array<P> {
         if it.broken || it.replacements != self.standings.replacements() {
             return self.begin_again(id, out);
         }
+        // A disk may thereby be complete, and be flushed, while the rest of what was asked for goes on.
+        self.note_unflushed(Op::Repair, Ending::Finished);
         let at = self.geometry.on_disk(it.row, it.within, it.blocks);
         for disk in self.alike(it.row, column) {
             if self.standings.note_filled(disk, at) {

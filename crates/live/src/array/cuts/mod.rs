@@ -506,11 +506,16 @@ fn choose_seeds(usual: u64) -> Result<std::ops::Range<u64>, u64> {
 fn wherever_the_power_goes_what_was_flushed_is_there_and_all_agrees() {
     let seeds = match choose_seeds(300) {
         Ok(seeds) => seeds,
-        Err(seed) => return println!("{} cuts", cut_everywhere(&scene(seed, 40))),
+        Err(seed) => {
+            let requests = read_number("HALFTURN_REQUESTS").unwrap_or(40) as u32;
+            return println!("{} cuts", cut_everywhere(&scene(seed, requests)));
+        }
     };
     let mut cuts: u64 = (0..12).map(|seed| cut_everywhere(&scene(seed, 12))).sum();
     // Two disks of a row that was being written go, and the power between the notes of that.
     cuts += u64::from(tell(&Scene { log: LogFate::None, ..scene(3812, 40) }, 18));
+    // The last row of a disk is filled while the repair of another goes on that was asked for with it.
+    cuts += u64::from(tell(&scene(306, 12), 11));
     for seed in seeds {
         cuts += u64::from(tell(&scene(seed, 40), Draw::new(seed, 9).below(250)));
     }
