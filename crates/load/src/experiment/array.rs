@@ -226,8 +226,17 @@ pub(super) fn read(
     let (degraded, checksums) = (section.value(&DEGRADED)?, section.value(&CHECKSUMS)?);
     section.close()?;
     let trusting = until == Until::Drive;
-    let plan =
-        ArrayPlan { placement, buffer, trusting, read_cache, migration, speculation, coalescing, delay, ..Default::default() };
+    let plan = ArrayPlan {
+        placement,
+        buffer,
+        trusting,
+        read_cache,
+        migration,
+        speculation,
+        coalescing,
+        delay,
+        ..Default::default()
+    };
     Ok(Some(ArrayChoice { level, disks, members, unit, plan, fails, degraded, checksums, grows, log, without_log }))
 }
 

@@ -66,12 +66,15 @@ impl<P: Predictor> Array<P> {
         tried: u16,
     ) {
         let (takes, generation, number) = (Span::ZERO, 0, 0);
-        if self.joined.is_some() {
-            let child = ChildRequest { task, owner, disk, op, at, place, tried, takes, generation, number };
-            return self.post_or_join(&child);
+        let child = ChildRequest { task, owner, disk, op, at, place, tried, takes, generation, number };
+        if self.joined.is_some() && self.join_last(&child) {
+            return;
         }
-        let child = self.child(ChildRequest { task, owner, disk, op, at, place, tried, takes, generation, number });
-        self.posts.push_back(Post::Submit(child));
+        let id = self.child(child);
+        self.posts.push_back(Post::Submit(id));
+        if self.joined.is_some() {
+            self.note_last(id, &child);
+        }
     }
 
     /// What a child of a disk is thought to take: what waits there is asked only where another has a copy.
@@ -83,6 +86,7 @@ impl<P: Predictor> Array<P> {
     }
 
     /// Registers a child and gives it a number.
+    #[inline]
     pub(super) fn child(&mut self, child: ChildRequest) -> u32 {
         let takes = self.takes(child.disk, child.at);
         self.loads[usize::from(child.disk.0)] += takes;
@@ -113,6 +117,7 @@ impl<P: Predictor> Array<P> {
     }
 
     /// Tells the disks what is to be told, until nothing more follows from it.
+    #[inline(always)]
     fn settle_posts(&mut self, now: Time, out: &mut Vec<Action>) {
         while let Some(post) = self.posts.pop_front() {
             let (Post::Submit(id) | Post::Amend(id, ..) | Post::Stop(id, _)) = post;
@@ -150,7 +155,14 @@ impl<P: Predictor> Array<P> {
     /// Tells the disks what is to be told; then those that have nothing to do, what they may read in spare time.
     pub(super) fn settle(&mut self, now: Time, out: &mut Vec<Action>) {
         self.settle_posts(now, out);
-        while self.rivals.is_some() && self.start_spare_read(now, out) {
+        if self.rivals.is_some() {
+            self.settle_spare_reads(now, out);
+        }
+    }
+
+    #[inline(never)]
+    fn settle_spare_reads(&mut self, now: Time, out: &mut Vec<Action>) {
+        while self.start_spare_read(now, out) {
             self.settle_posts(now, out);
         }
     }

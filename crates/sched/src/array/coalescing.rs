@@ -5,7 +5,7 @@
 //!
 //! With parity, only reads are joined; and of a read that may go on at another copy nothing is, which is had unit by unit.
 
-use super::children::{ChildRequest, Owner, Post};
+use super::children::{ChildRequest, Owner};
 use super::{Array, ArrayPlan, Migration};
 use crate::Job;
 use crate::event::Action;
@@ -76,15 +76,9 @@ impl<P: Predictor> Array<P> {
         }
     }
 
-    /// Makes a child and has its disk told, unless the last one of its task for that disk does its part, too.
+    /// A child was posted, with which the next may be joined. What an update reads is summed, and not the task's.
     #[inline(never)]
-    pub(super) fn post_or_join(&mut self, child: &ChildRequest) {
-        if self.join_last(child) {
-            return;
-        }
-        let id = self.child(*child);
-        self.posts.push_back(Post::Submit(id));
-        // What an update reads is summed, and not the task's.
+    pub(super) fn note_last(&mut self, id: u32, child: &ChildRequest) {
         let is_own = child.owner == Owner::Task;
         if let Some(joined) = self.joined.as_mut().filter(|joined| joined.is_open && is_own) {
             joined.last[usize::from(child.disk.0)] = Some(id);
@@ -92,7 +86,7 @@ impl<P: Predictor> Array<P> {
     }
 
     /// Has the last child of a task for a disk do another's part, too, where that follows it. Says whether it does.
-    fn join_last(&mut self, part: &ChildRequest) -> bool {
+    pub(super) fn join_last(&mut self, part: &ChildRequest) -> bool {
         let Some(joined) = self.joined.as_ref().filter(|joined| joined.is_open) else { return false };
         let Some(id) = joined.last[usize::from(part.disk.0)] else { return false };
         let Some(last) = self.children.get(id).copied() else { return false };

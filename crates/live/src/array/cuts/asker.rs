@@ -128,6 +128,8 @@ impl Asker {
             return;
         }
         match hands.unit.order(&order) {
+            // Whatever it is refused for: the power is off.
+            Err(_) if self.power.borrow().off => {}
             Err(what) if !changes && !what.contains("is being let go") => panic!("{what}"),
             // A RAID 5 has nothing to let go.
             Err(_) if order == ArrayOrder::BecomeRaid5 && self.left > 0 => self.orders.push((order, now + Span(300))),
