@@ -203,11 +203,7 @@ pub(super) fn read(
         return Err(section.error(BUFFER_UNTIL.name(), what, "give one, or take it out"));
     }
     let until = section.value(&BUFFER_UNTIL)?;
-    let read_cache = section.get(&READ_CACHE)?.unwrap_or(0);
-    if section.has(READ_CACHE.name()) && !(LEAST_CACHE..=MOST_CACHE).contains(&read_cache) {
-        let what = format!("a read cache of {}", units::show_blocks(read_cache));
-        return Err(section.error(READ_CACHE.name(), what, "give 1MiB to 1TiB, or take it out"));
-    }
+    let read_cache = read_cache_size(&section)?;
     let (log, without_log) = read_log(&section, folder, buffer, until)?;
     let key = match level {
         Level::Mirrored { .. } if section.has(COPIES.name()) => COPIES.name(),
@@ -225,19 +221,19 @@ pub(super) fn read(
     let grows = check_growth(&section, (level, disks, unit), (buffer, spares, !fails.is_empty(), &members), workloads)?;
     let (degraded, checksums) = (section.value(&DEGRADED)?, section.value(&CHECKSUMS)?);
     section.close()?;
-    let trusting = until == Until::Drive;
-    let plan = ArrayPlan {
-        placement,
-        buffer,
-        trusting,
-        read_cache,
-        migration,
-        speculation,
-        coalescing,
-        delay,
-        ..Default::default()
-    };
+    let asked = ArrayPlan { placement, migration, speculation, coalescing, delay, ..Default::default() };
+    let plan = ArrayPlan { buffer, trusting: until == Until::Drive, read_cache, ..asked };
     Ok(Some(ArrayChoice { level, disks, members, unit, plan, fails, degraded, checksums, grows, log, without_log }))
+}
+
+/// Blocks of the read cache; 0: none.
+fn read_cache_size(section: &Section) -> Result<u64, BadInput> {
+    let Some(blocks) = section.get(&READ_CACHE)? else { return Ok(0) };
+    if !(LEAST_CACHE..=MOST_CACHE).contains(&blocks) {
+        let what = format!("a read cache of {}", units::show_blocks(blocks));
+        return Err(section.error(READ_CACHE.name(), what, "give 1MiB to 1TiB, or take it out"));
+    }
+    Ok(blocks)
 }
 
 /// Whether nobody needs an array, where there is none.

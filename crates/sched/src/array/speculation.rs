@@ -290,7 +290,8 @@ impl<P: Predictor> Array<P> {
     fn lose(&mut self, id: u32) {
         let (Some(child), race) = (self.children.get(id).copied(), self.race(id)) else { return };
         if let (RaceStage::Waits(_), Some(rivals)) = (race, &mut self.rivals) {
-            rivals.waiting[usize::from(child.disk.0)].retain(|other| *other != id);
+            let waiting = &mut rivals.waiting[usize::from(child.disk.0)];
+            waiting.iter().position(|other| *other == id).and_then(|at| waiting.remove(at));
             rivals.set(id, RaceStage::None);
             self.children.remove(id);
             return;

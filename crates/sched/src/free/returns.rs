@@ -5,7 +5,7 @@
 
 use block::{Span, Time};
 
-/// All of them.
+/// The average where all of them come soon.
 const ALL: u32 = 1 << 16;
 /// Of the average, the last has this part.
 const PART: u32 = 16;
@@ -34,7 +34,7 @@ impl Returns {
         if self.soon >= WORTH_IT { patience } else { Span::ZERO }
     }
 
-    /// There is one.
+    /// There is one: whether it came soon counts.
     pub(super) fn end(&mut self, now: Time, patience: Span) {
         if let Some(since) = self.since.take() {
             let came = if now.since(since) < patience { ALL } else { 0 };
