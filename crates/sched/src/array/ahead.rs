@@ -150,11 +150,12 @@ impl SegmentCache {
 impl<P: Predictor> Array<P> {
     /// The first frame that is neither a disk's nor the read cache's.
     pub(super) fn first_frame(&self) -> u32 {
-        self.disks.len() as u32 * FRAMES + (self.plan.read_cache / u64::from(SEGMENT)) as u32
+        self.first_cached() + (self.plan.read_cache / u64::from(SEGMENT)) as u32
     }
 
-    fn cache_place(&self, frame: u32, from: u32) -> Place {
-        Place::Frame(FrameId(self.disks.len() as u32 * FRAMES + frame), from)
+    /// The first frame of the read cache: behind those of the disks.
+    fn first_cached(&self) -> u32 {
+        self.disks.len() as u32 * FRAMES
     }
 
     /// Whether a task reads ahead.
@@ -201,6 +202,7 @@ impl<P: Predictor> Array<P> {
         if self.is_stuck(job.at) || Self::is_ahead(&job) {
             return false;
         }
+        let base = self.first_cached();
         let Some(cache) = &mut self.cache else { return false };
         match cache.lines.look_up(job.at) {
             HeldPart::Missing => {
@@ -209,7 +211,6 @@ impl<P: Predictor> Array<P> {
             }
             HeldPart::Coming(by) => self.await_ahead(id, &job, by, out),
             HeldPart::All => {
-                let base = self.disks.len() as u32 * FRAMES;
                 cache.tally.hits += u64::from(self.now >= cache.from);
                 cache.lines.use_all(job.at, |part| {
                     let from = Place::Frame(FrameId(base + part.frame), part.from);
@@ -247,7 +248,7 @@ impl<P: Predictor> Array<P> {
 
     /// A task has ended: what a read brought is kept, what a write met is forgotten.
     pub(super) fn note_cached(&mut self, id: JobId, job: &Job<Task>, ending: Ending, out: &mut Vec<Action>) {
-        let base = self.disks.len() as u32 * FRAMES;
+        let base = self.first_cached();
         let Some(cache) = &mut self.cache else { return };
         cache.following -= u32::from(job.spot.follows);
         match job.op {
@@ -304,7 +305,7 @@ impl<P: Predictor> Array<P> {
     /// Reads blocks of one segment ahead; false if there is no frame for them.
     fn ask_ahead(&mut self, at: Extent, qos: Qos, out: &mut Vec<Action>) -> bool {
         let Some(part) = self.cache.as_mut().and_then(|cache| cache.lines.begin_ahead(at)) else { return false };
-        let base = self.cache_place(part.frame, part.from);
+        let base = Place::Frame(FrameId(self.first_cached() + part.frame), part.from);
         let qos = Qos { class: qos.class, priority: 0, deadline: None };
         let request = Request { id: NOBODY, op: Op::Read, at, qos };
         self.sequence += 1;

@@ -56,7 +56,7 @@ pub(super) enum HeldPart {
 pub(super) struct CacheLines {
     lines: Vec<CacheLine>,
     most: u32,
-    /// CacheLines that hold nothing.
+    /// Lines that hold nothing, in no order.
     free: Vec<u32>,
     /// The first line of each bucket of segments.
     buckets: Vec<u32>,
@@ -79,7 +79,7 @@ fn mask(from: u32, blocks: u32) -> u128 {
 }
 
 impl CacheLines {
-    /// CacheLines for so many blocks.
+    /// Makes a cache of so many blocks, in which there is nothing.
     pub(super) fn new(blocks: u64) -> CacheLines {
         let most = (blocks / u64::from(SEGMENT)).min(u64::from(u32::MAX / 4)) as u32;
         let buckets = (2 * most.max(1)).next_power_of_two() as usize;
