@@ -17,7 +17,7 @@ pub const DISKS: u16 = 8;
 
 /// How an array is scheduled that lets users interrupt its rebuild, which asks for much at once.
 pub const INTERRUPTED_REBUILD: &str = "policy = \"c-look\"\nio = \"semi-preemptible\"\npreemption = \"always\"\nplan = { last_chunk_fua = false }\n\
-                                       [scheduler.class.rebuild]\npreempts = false\n[scheduler.class.data]\npreempts = true";
+                                       [scheduler.class.rebuild]\npreempts = false\nfloor = 0.1\n[scheduler.class.data]\npreempts = true";
 pub const DEEP_REBUILD: &str = "[[workload]]\nname = \"rebuild\"\nkind = \"rebuild\"\nsize = \"512KiB\"\ndepth = 16\n";
 
 /// A drive of the NL20's kind with so many cylinders, two heads and a sixteenth of its sectors on a track: 20 to 10 MB/s, 0.25 MB a cylinder.

@@ -9,6 +9,7 @@
 //! noted on the disk; after a power cut it goes on from there.
 
 use super::sweep::{Repaired, Sweep};
+use alone::TimesAlone;
 use block::{BLOCK_BYTES, DiskId, Ending, Extent, Op, Qos, Span, Time};
 use growing::Growing;
 use sched::Mend;
@@ -17,13 +18,11 @@ use serde_json::{Value, json};
 use std::collections::VecDeque;
 use std::ops::Range;
 
+mod alone;
 mod growing;
 
 /// Clients have been silent for so long: who asks again at once has done so.
 const SILENCE: Span = Span(1_000_000);
-/// What a request is taken to cost of disks alone, as long as none had them alone: a turn at 7200/min. It is a little to the side of a floor
-/// that is a least part; to one of more no client that never leaves off would ever leave what is promised.
-const PRESUMED: Span = Span(8_333_333);
 /// Requests at once, at most, where it is behind its least part: beside many clients each takes long.
 const MOST_BEHIND: usize = 16;
 /// What is behind its least part catches up on no more than this.
@@ -154,10 +153,10 @@ pub struct Upkeep {
     scrub_wanted: bool,
     findings: Findings,
     scrubbed: Option<Time>,
-    /// When the last request was asked for, from when on it is behind its least part, and what one takes alone.
+    /// When the last request was asked for, from when on it is behind its least part, and what they take alone.
     last: Option<Time>,
     behind_from: Time,
-    alone: Option<Span>,
+    alone: TimesAlone,
     /// From when on what failed is tried again.
     retry_at: Option<Time>,
     /// Rows that are noted, and when they were.
@@ -193,7 +192,7 @@ impl Upkeep {
             scrubbed: None,
             last: None,
             behind_from: Time::ZERO,
-            alone: None,
+            alone: TimesAlone::default(),
             retry_at: None,
             noted: (0, Time::ZERO),
             complete: Vec::new(),
@@ -390,7 +389,7 @@ impl Upkeep {
 
     fn fly(&mut self, now: Time, part: Option<(u64, u64)>, rows: u64, clients: Clients) -> u32 {
         let alone = clients.outstanding == 0 && self.is_idle();
-        let charged = self.alone.unwrap_or(PRESUMED);
+        let charged = self.alone.find(part.map_or(0, |(from, _)| from), self.geometry.blocks());
         if let Some(floor) = self.find_floor() {
             // What clients left it is no debt: it is behind again, beside those who come now, when this one is paid for.
             let from = self.behind_from.clamp(Time(now.0.saturating_sub(CATCH_UP.0)), now);
@@ -453,13 +452,8 @@ impl Upkeep {
     /// so that those that take long are asked for side by side. One that took less counts for what it took.
     fn settle(&mut self, now: Time, errand: &FlyingErrand) {
         let took = now.since(errand.asked);
-        if errand.alone && errand.part.is_some() {
-            // Beside one that took longer a client may have come: it counts for little.
-            let blend = |alone: Span| match took < alone {
-                true => Span((alone.0 + took.0) / 2),
-                false => Span((alone.0 * 31 + took.0) / 32),
-            };
-            self.alone = Some(self.alone.map_or(took, blend));
+        if let Some((from, _)) = errand.part.filter(|_| errand.alone) {
+            self.alone.note(from, self.geometry.blocks(), took);
         }
         if let Some(floor) = self.find_floor() {
             let less = errand.charged.0.saturating_sub(took.0) as f64;

@@ -84,8 +84,23 @@ fn what_a_request_takes_alone_is_not_what_it_takes_when_clients_come_meanwhile()
         let errand = upkeep.take(now, silent).expect("a repair");
         upkeep.end(now + Span(took * MS), errand.number, Ending::Finished);
     }
-    let alone = upkeep.alone.expect("it was alone").0 as f64 / 1e6;
+    let alone = upkeep.alone.find(0, upkeep.geometry.blocks()).0 as f64 / 1e6;
     assert!((10.0..12.0).contains(&alone), "{alone} ms");
+}
+
+/// The inner tracks of disks are read at half the speed of the outer ones: a floor is a part of what is had where the rebuild is.
+#[test]
+fn a_floor_is_a_part_of_what_requests_take_alone_where_they_lie() {
+    let mut upkeep = upkeep(RepairPace { blocks: 16, ..RepairPace::default() });
+    let silent = Clients { outstanding: 0, silent_from: Time::ZERO };
+    let half = Geometry::blocks(&upkeep.geometry) / 2;
+    while let Some(errand) = upkeep.take(upkeep.now + Span(100 * MS), silent) {
+        let took = if errand.at.start.0 < half { 10 } else { 30 };
+        upkeep.end(upkeep.now + Span(took * MS), errand.number, Ending::Finished);
+    }
+    upkeep.begin_rebuild(0, &[]);
+    let beside = count(&mut upkeep, 10, Clients { outstanding: 32, silent_from: Time::ZERO });
+    assert!((9..=16).contains(&beside), "a tenth of the time: {beside}");
 }
 
 /// Beside clients who never leave off each request takes far longer than alone, and nobody knows how long that is.
@@ -94,7 +109,8 @@ fn what_takes_long_beside_clients_is_asked_for_side_by_side_so_that_it_has_its_f
     let busy = Clients { outstanding: 32, silent_from: Time::ZERO };
     for (known, took, least) in [(None, 400, 120), (Some(20), 400, 50), (Some(20), 90, 50)] {
         let mut upkeep = upkeep(RepairPace { blocks: 16, ..RepairPace::default() });
-        upkeep.alone = known.map(|ms: u64| Span(ms * MS));
+        let blocks = upkeep.geometry.blocks();
+        known.iter().for_each(|ms: &u64| upkeep.alone.note(0, blocks, Span(ms * MS)));
         let (mut ended, mut flying, mut most) = (0, VecDeque::new(), 0);
         for now in (0..10_000).map(|ms| Time(ms * MS)) {
             while flying.front().is_some_and(|(at, _)| *at <= now) {
