@@ -8,6 +8,7 @@ use load::experiment::{self, DriveChoice, Experiment};
 use load::schedule::{Ability, Device, check};
 use sched::{policy, predict, preemption};
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// Two workloads in two volumes: one class for `slo` to promise something to.
 const ASKED: &str = "
@@ -114,14 +115,19 @@ fn lacks(said: &str, able: &[Ability]) -> bool {
     Ability::ALL.iter().any(|ability| !able.contains(ability) && said.contains(ability.refusal()))
 }
 
-#[test]
-fn simulate_bench_and_serve_accept_and_refuse_the_same_in_the_same_words() {
-    let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
-    let (devices, schedulers) = (devices(), schedulers());
-    let (mut worlds, mut disagree) = (Worlds::default(), Vec::new());
-    for device in &devices {
+/// What the worlds say of experiments on a device: how often what, and those of which they disagree.
+#[derive(Default)]
+struct Agreement {
+    counts: BTreeMap<&'static str, u32>,
+    disagree: Vec<String>,
+}
+
+impl Agreement {
+    /// Asks the worlds about every policy with each of these schedulers on a device.
+    fn of(device: &str, schedulers: &[String]) -> Agreement {
+        let (mut agreement, mut worlds) = (Agreement::default(), Worlds::default());
         for manual in policy::ALL {
-            for more in &schedulers {
+            for more in schedulers {
                 let text = text(device, manual.example, more);
                 let verdicts = worlds.verdicts(&text);
                 assert_eq!(verdicts[1], verdicts[2], "bench and serve\n{text}");
@@ -134,14 +140,40 @@ fn simulate_bench_and_serve_accept_and_refuse_the_same_in_the_same_words() {
                     [None, Some(other), _] if lacks(other, live::make::ABLE) => "only simulated",
                     [Some(one), None, _] if lacks(one, sim::ABLE) => "only served",
                     _ => {
-                        disagree.push(format!("{verdicts:#?}\n{text}"));
+                        agreement.disagree.push(format!("{verdicts:#?}\n{text}"));
                         "disagree"
                     }
                 };
-                *counts.entry(what).or_default() += 1;
+                *agreement.counts.entry(what).or_default() += 1;
             }
         }
+        agreement
     }
+
+    fn add(mut self, other: Agreement) -> Agreement {
+        other.counts.into_iter().for_each(|(what, count)| *self.counts.entry(what).or_default() += count);
+        self.disagree.extend(other.disagree);
+        self
+    }
+}
+
+#[test]
+fn simulate_bench_and_serve_accept_and_refuse_the_same_in_the_same_words() {
+    let (devices, schedulers) = (devices(), schedulers());
+    // The longest of all tests here: on every processor, since it would be the last to end.
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mine = std::iter::from_fn(|| devices.get(next.fetch_add(1, Relaxed)));
+        mine.map(|device| Agreement::of(device, &schedulers)).fold(Agreement::default(), Agreement::add)
+    };
+    let Agreement { counts, disagree } = std::thread::scope(|scope| {
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        let threads: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap_or_else(|why| std::panic::resume_unwind(why)))
+            .fold(Agreement::default(), Agreement::add)
+    });
     let total: u32 = counts.values().sum();
     println!(
         "{total} experiments: {} policies, {} schedulers, {} devices\n{counts:#?}",
