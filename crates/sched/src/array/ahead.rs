@@ -10,7 +10,7 @@
 
 use super::buffer::NOBODY;
 use super::cache::{CacheLines, HeldPart, SEGMENT};
-use super::children::{Post, offset};
+use super::children::offset;
 use super::{Array, ArrayPlan, Task};
 use crate::event::{Action, Wait};
 use crate::frames::FRAMES;
@@ -179,8 +179,8 @@ impl<P: Predictor> Array<P> {
         let Some(cache) = &mut self.cache else { return };
         let coming = std::mem::take(&mut cache.coming);
         for id in &coming {
-            let waits = self.tasks.get(*id).is_some_and(|job| !job.spot.begun && job.first_held.is_none());
-            if waits {
+            let stays = |job: &Job<Task>| job.spot.begun || job.spot.trouble.is_some() || job.first_held.is_some();
+            if self.tasks.get(*id).is_some_and(|job| !stays(job)) {
                 self.trouble(*id, Ending::Failed(ECANCELED));
                 self.tell_children(*id, Change::Cancel);
             }
@@ -188,11 +188,6 @@ impl<P: Predictor> Array<P> {
         if let Some(cache) = &mut self.cache {
             cache.coming = coming;
         }
-    }
-
-    fn tell_children(&mut self, id: JobId, change: Change) {
-        let children = self.children.iter().filter(|(_, child)| child.task == id);
-        self.posts.extend(children.map(|(id, child)| Post::Amend(id, child.number, change)));
     }
 
     /// Answers a read from the cache, or has it wait for what is on its way there. The caller guarantees that no write before it is

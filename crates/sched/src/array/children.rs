@@ -116,6 +116,12 @@ impl<P: Predictor> Array<P> {
         *load = load.less(child.takes);
     }
 
+    /// Has the disks know that a request they serve parts of has changed.
+    pub(super) fn tell_children(&mut self, id: JobId, change: Change) {
+        let children = self.children.iter().filter(|(_, child)| child.task == id);
+        self.posts.extend(children.map(|(id, child)| Post::Amend(id, child.number, change)));
+    }
+
     /// Tells the disks what is to be told, until nothing more follows from it.
     #[inline(always)]
     fn settle_posts(&mut self, now: Time, out: &mut Vec<Action>) {

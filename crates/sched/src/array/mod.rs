@@ -470,8 +470,7 @@ impl<P: Predictor> Array<P> {
             self.claims_anew(id);
             self.weigh_siblings(id);
         }
-        let children = self.children.iter().filter(|(_, child)| child.task == id);
-        self.posts.extend(children.map(|(id, child)| Post::Amend(id, child.number, change)));
+        self.tell_children(id, change);
     }
 }
 
