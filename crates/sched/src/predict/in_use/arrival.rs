@@ -6,7 +6,7 @@
 //! something is known to turn, or commands take longer than they did by distance, and found out anew from time to time.
 //!
 //! A device that has several at once goes by what is near itself, if that gains anything: how long one takes after the other tells
-//! little of the way between them. There arrival is tried now and then unless they seem to rise, and must cost nothing.
+//! little of the way between them. There arrival is tried now and then unless they seem to rise or surely fall, and must cost nothing.
 
 use super::slope::{DistanceSlope, Rise, Stride};
 
@@ -121,13 +121,16 @@ impl ArrivalTrial {
         match self.stage {
             ArrivalStage::Near => {
                 let none = |Rise { share, error }: Rise| share.abs() + SURE_OF_NONE * error < RISE;
-                let likely = |Rise { share, error }: Rise| share - LIKELY_TO_RISE * error > RISE;
+                // What takes less the farther it lies, as where another arm is there, tells of distance, too.
+                let counts = |Rise { share, error }: Rise| {
+                    share - LIKELY_TO_RISE * error > RISE || share + SURE_OF_RISE * error < -RISE
+                };
                 // What is known of a rise by now would only hide that it ends.
                 if rises || self.slope.seen >= KEPT || (asked && self.is_other()) {
                     self.slope.clear();
                 } else if self.left == 0 && self.slope.seen >= FEWEST {
                     let is_flat = rise.is_some_and(none);
-                    if is_flat || (!stride.alone && asked && self.since >= LATELY && !rise.is_some_and(likely)) {
+                    if is_flat || (!stride.alone && asked && self.since >= LATELY && !rise.is_some_and(counts)) {
                         std::mem::swap(&mut self.near, &mut self.slope);
                         self.begin(ArrivalStage::Trying);
                         self.is_flat = is_flat;
@@ -260,6 +263,13 @@ mod tests {
         let mut play = Play::new();
         let followed = play.go_on_among_several(50_000, 20, |far, _| if far { 23_000 } else { 20_000 });
         assert!((1..1000).contains(&followed) && !play.trial.follows_arrival(), "{followed} of 50,000 by arrival");
+    }
+
+    /// Of two arms the one is free for what is far; that gains nothing for arrival.
+    #[test]
+    fn among_several_arrival_is_not_tried_where_what_is_far_takes_less() {
+        let time = |distance: u64| 3_000_000 - 150_000 * u64::from((distance + 1).ilog2()).saturating_sub(10);
+        assert_eq!(Play::new().play(50_000, 60, |_, distance| (false, time(distance))), 0);
     }
 
     /// What lay at the ends is near one another, and done soon.
