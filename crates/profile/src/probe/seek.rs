@@ -312,10 +312,8 @@ mod tests {
 
     #[test]
     fn distances_leave_no_gap_wider_than_their_share_of_a_doubling() {
-        let laid: [(fn(u64) -> Vec<u64>, u32, u64); 2] = [(distances, EACH, FIRST), (few_distances, 1, 2)];
         for most in (1..40).chain([63, 64, 1000, 15_110, 400_000]) {
-            for (lay, each, first) in laid {
-                let all = lay(most);
+            for (all, each, first) in [(distances(most), EACH, FIRST), (few_distances(most), 1, 2)] {
                 assert_eq!((all.first(), all.last()), (Some(&1), Some(&most)), "{all:?}");
                 let step = libm::pow(2.0, 1.0 / f64::from(each));
                 for pair in all.windows(2) {
