@@ -14,6 +14,9 @@ use block::{BadInput, Device, Span, Verb};
 /// Distances measured for each doubling, and each of the first few.
 const EACH: u32 = 3;
 const FIRST: u64 = 8;
+/// In short one for each doubling is, and one more in each of so many of the longest: most of what waits lies there, and where a seek
+/// ends to be a root and becomes a line, nothing but a point tells.
+const LONG: usize = 4;
 /// Distances measured besides where the curve is uneven, at most; and by how much it must be, ms.
 const BETWEEN: usize = 64;
 const UNEVEN: f64 = 0.08;
@@ -58,9 +61,9 @@ pub struct SeekTimes {
 }
 
 /// The distances a curve is measured at: each of the first few, then some for each doubling, and the longest.
-fn distances(most: u64, each: u32) -> Vec<u64> {
+fn distances(most: u64) -> Vec<u64> {
     let mut all: Vec<u64> = (1..=FIRST.min(most)).collect();
-    let (mut next, step) = (FIRST as f64, libm::pow(2.0, 1.0 / f64::from(each)));
+    let (mut next, step) = (FIRST as f64, libm::pow(2.0, 1.0 / f64::from(EACH)));
     loop {
         next *= step;
         if next >= most as f64 * LONGEST {
@@ -69,6 +72,18 @@ fn distances(most: u64, each: u32) -> Vec<u64> {
         all.push(next as u64);
     }
     all.push(most);
+    all.dedup();
+    all
+}
+
+/// Fewer of them: one for each doubling, the longest, and one between each two of the last few.
+fn few_distances(most: u64) -> Vec<u64> {
+    let doubled = std::iter::successors(Some(1u64), |distance| Some(distance * 2));
+    let mut all: Vec<u64> = doubled.take_while(|distance| (*distance as f64) < most as f64 * LONGEST).collect();
+    all.push(most);
+    let longest = all[all.len().saturating_sub(LONG + 1)..].to_vec();
+    all.extend(longest.windows(2).map(|ends| libm::sqrt(ends[0] as f64 * ends[1] as f64) as u64));
+    all.sort_unstable();
     all.dedup();
     all
 }
@@ -127,11 +142,15 @@ fn curve<D: Device>(
     verb: Verb,
     effort: Thoroughness,
 ) -> Result<Vec<(u64, ReachTrials)>, BadInput> {
-    let (each, between) = if effort == Thoroughness::Quick { (EACH / 2, 0) } else { (EACH, BETWEEN) };
     let cylinders = geometry.all_cylinders();
-    let mut found = Vec::new();
     // Not quite from end to end: there are too few such pairs.
-    for distance in distances((cylinders - 2).min(cylinders - cylinders / 64), each) {
+    let most = (cylinders - 2).min(cylinders - cylinders / 64);
+    let (distances, between) = match effort {
+        Thoroughness::Quick => (few_distances(most), 0),
+        Thoroughness::Thorough => (distances(most), BETWEEN),
+    };
+    let mut found = Vec::new();
+    for distance in distances {
         found.extend(over(eye, geometry, verb, (distance, 0), effort.enough())?.map(|one| (distance, one)));
     }
     for _ in 0..between {
@@ -294,8 +313,7 @@ mod tests {
     #[test]
     fn distances_leave_no_gap_wider_than_their_share_of_a_doubling() {
         for most in (1..40).chain([63, 64, 1000, 15_110, 400_000]) {
-            for each in [1, 3, 7] {
-                let all = distances(most, each);
+            for (all, each, first) in [(distances(most), EACH, FIRST), (few_distances(most), 1, 2)] {
                 assert_eq!((all.first(), all.last()), (Some(&1), Some(&most)), "{all:?}");
                 let step = libm::pow(2.0, 1.0 / f64::from(each));
                 for pair in all.windows(2) {
@@ -306,8 +324,15 @@ mod tests {
                         "{pair:?} of {most}"
                     );
                 }
-                assert!(all.iter().filter(|distance| **distance <= FIRST).count() as u64 == FIRST.min(most));
+                assert!(all.iter().filter(|distance| **distance <= first).count() as u64 == first.min(most));
             }
         }
+    }
+
+    #[test]
+    fn in_short_as_many_distances_are_laid_closer_where_most_of_the_way_is() {
+        let few = few_distances(100_000);
+        assert_eq!(few.iter().filter(|distance| **distance > 100_000 / 20).count(), 9, "{few:?}");
+        assert!(few.len() <= 22, "{few:?}");
     }
 }

@@ -2,7 +2,8 @@
 //! without a word on the drive.
 //!
 //! `HALFTURN_AUTO=20 cargo test --release -p halfturn-sim --test behaviour in_use` has the whole table: all of the catalogue, with so
-//! many seeds; with `HALFTURN_DRIVES=NAME,NAME` of these, with `HALFTURN_QUEUE=32` of what takes so many commands at once, or fewer.
+//! many seeds; with `HALFTURN_DRIVES=NAME,NAME` of these, with `HALFTURN_QUEUE=32` of what takes so many commands at once, or fewer; with
+//! `HALFTURN_REQUESTS=5000` only the first of it.
 
 use crate::files::cases;
 use block::BadInput;
@@ -164,13 +165,14 @@ fn the_whole_table() {
         return;
     };
     let queue: u16 = std::env::var("HALFTURN_QUEUE").map_or(1, |queue| queue.parse().expect("a number"));
+    let most = std::env::var("HALFTURN_REQUESTS").map_or(50_000, |requests| requests.parse().expect("a number"));
     let only = std::env::var("HALFTURN_DRIVES").unwrap_or_default();
     let is_asked = |name: &&str| only.is_empty() || only.split(',').any(|one| one == *name);
     let mut failed = Vec::new();
     for drive in disk::catalogue::names().chain(disk::catalogue::others()).filter(is_asked) {
         let queue = queue.min(disk::catalogue::model(drive).expect("it is in the catalogue").depth());
         for (read, depth) in [(1.0, 50), (0.5, 1), (0.5, 50), (0.5, 500)] {
-            let requests = if drive.starts_with("tape") { 5000 } else { 50_000 };
+            let requests = if drive.starts_with("tape") { most.min(5000) } else { most };
             let asked = Asked { drive, read, depth, queue, requests, seeds };
             let held = std::panic::catch_unwind(|| holds(asked));
             failed.extend(held.is_err().then(|| format!("{asked:?}")));

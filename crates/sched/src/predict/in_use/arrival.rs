@@ -6,7 +6,9 @@
 //! something is known to turn, or commands take longer than they did by distance, and found out anew from time to time.
 //!
 //! A device that has several at once goes by what is near itself, if that gains anything: how long one takes after the other tells
-//! little of the way between them. There arrival is tried now and then unless they seem to rise, and must cost nothing.
+//! little of the way between them. There arrival is tried now and then unless they seem to rise or surely fall, and must cost nothing.
+//! Nor is it tried while writes come back from a buffer that has room: whatever is gone by costs nothing then, and what it costs to
+//! write them back is seen thousands of commands later.
 
 use super::slope::{DistanceSlope, Rise, Stride};
 
@@ -39,7 +41,8 @@ const LONGER_LATELY: f64 = 0.03;
 const SOON: u32 = 32;
 const CHANCE: f64 = 1.0;
 
-/// After so many commands by arrival it is found out anew what they take by distance.
+/// After so many commands by arrival it is found out anew what they take by distance; after so many by distance, whether writes are
+/// buffered still.
 const HELD: u32 = 1 << 16;
 /// Commands before it is tried again, at first and at most.
 const PAUSE: u32 = 4_000;
@@ -121,13 +124,19 @@ impl ArrivalTrial {
         match self.stage {
             ArrivalStage::Near => {
                 let none = |Rise { share, error }: Rise| share.abs() + SURE_OF_NONE * error < RISE;
-                let likely = |Rise { share, error }: Rise| share - LIKELY_TO_RISE * error > RISE;
+                // What takes less the farther it lies, as where another arm is there, tells of distance, too.
+                let counts = |Rise { share, error }: Rise| {
+                    share - LIKELY_TO_RISE * error > RISE || share + SURE_OF_RISE * error < -RISE
+                };
                 // What is known of a rise by now would only hide that it ends.
                 if rises || self.slope.seen >= KEPT || (asked && self.is_other()) {
                     self.slope.clear();
                 } else if self.left == 0 && self.slope.seen >= FEWEST {
                     let is_flat = rise.is_some_and(none);
-                    if is_flat || (!stride.alone && asked && self.since >= LATELY && !rise.is_some_and(likely)) {
+                    let may_gain = !stride.alone && asked && self.since >= LATELY && !rise.is_some_and(counts);
+                    if !stride.alone && (is_flat || may_gain) && self.slope.are_writes_buffered() {
+                        self.left = HELD;
+                    } else if is_flat || may_gain {
                         std::mem::swap(&mut self.near, &mut self.slope);
                         self.begin(ArrivalStage::Trying);
                         self.is_flat = is_flat;
@@ -260,6 +269,26 @@ mod tests {
         let mut play = Play::new();
         let followed = play.go_on_among_several(50_000, 20, |far, _| if far { 23_000 } else { 20_000 });
         assert!((1..1000).contains(&followed) && !play.trial.follows_arrival(), "{followed} of 50,000 by arrival");
+    }
+
+    /// Of two arms the one is free for what is far; that gains nothing for arrival.
+    #[test]
+    fn among_several_arrival_is_not_tried_where_what_is_far_takes_less() {
+        let time = |distance: u64| 3_000_000 - 150_000 * u64::from((distance + 1).ilog2()).saturating_sub(10);
+        assert_eq!(Play::new().play(50_000, 60, |_, distance| (false, time(distance))), 0);
+    }
+
+    /// Writes that come back from a buffer, and reads that take no longer by arrival while it has room.
+    #[test]
+    fn among_several_arrival_is_not_tried_while_writes_are_buffered() {
+        let mut trial = ArrivalTrial::default();
+        for i in 0..4000u64 {
+            let writes = i.is_multiple_of(2);
+            let (direction, took) = if writes { (Direction::Write, 200_000) } else { (Direction::Read, 4_000_000) };
+            let distance = i.wrapping_mul(2_654_435_761) % BLOCKS;
+            trial.add(Stride { alone: false, ..Stride::new(direction, 8, distance, took + i % 7 * took / 10) });
+            assert!(!trial.follows_arrival(), "after {i}");
+        }
     }
 
     /// What lay at the ends is near one another, and done soon.

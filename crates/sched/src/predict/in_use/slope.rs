@@ -15,6 +15,9 @@ const SPREAD: f64 = 0.25;
 const HELD_UP: f64 = 4.0;
 const HELD_UP_AFTER: f64 = 16.0;
 
+/// Writes that take less than this share of what reads of their size take come back from a buffer.
+const BUFFERED: f64 = 0.5;
+
 /// Of the time of all commands, the share that must be of kinds that tell something.
 const TOLD: f64 = 0.75;
 
@@ -128,6 +131,14 @@ impl DistanceSlope {
         let kin = &self.kins[kind];
         let counts = if alone { (kin.took, kin.bound(took)) } else { (kin.whole / kin.count, took) };
         (kin.count >= FEWEST).then_some(counts)
+    }
+
+    /// Whether writes of some size come back much sooner than reads: from a buffer, as long as it has room.
+    pub(super) fn are_writes_buffered(&self) -> bool {
+        self.kins.chunks_exact(2).any(|kins| {
+            let [reads, writes] = [&kins[0], &kins[1]];
+            reads.count >= FEWEST && writes.count >= FEWEST && writes.took < BUFFERED * reads.took
+        })
     }
 
     /// Over all kinds; nothing where most of the time is of kinds that tell nothing.
