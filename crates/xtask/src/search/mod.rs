@@ -52,11 +52,15 @@ impl Score {
             let of_column = score.columns.entry(column.into()).or_default();
             let (Some(published), Some(measured)) = (target["published"].as_f64(), target["measured"].as_f64()) else {
                 let holds = target["verdict"].as_str() == Some("held");
-                [&mut score.claims, of_column].map(|tally| tally.count(holds));
+                for tally in [&mut score.claims, of_column] {
+                    tally.count(holds);
+                }
                 continue;
             };
             let is_near = (measured / published - 1.0).abs() <= plan.within;
-            [&mut score.tally, of_column].map(|tally| tally.count(is_near));
+            for tally in [&mut score.tally, of_column] {
+                tally.count(is_near);
+            }
             score.distance += (measured / published).abs().ln().abs().min(FARTHEST);
         }
         score.distance /= score.tally.all.max(1) as f64;
