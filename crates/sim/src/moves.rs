@@ -12,7 +12,8 @@ pub(crate) struct Moves {
     flying: Vec<Option<Command>>,
     /// The cylinder of the last command for which the arm moved.
     cylinder: u32,
-    commands: u64,
+    /// Commands for which the arm or the platter had something to do.
+    served: u64,
     hits: u64,
     crossed: u64,
     seeks: Span,
@@ -28,7 +29,7 @@ impl Moves {
             layout: Arc::clone(mechanics),
             flying: Vec::new(),
             cylinder: 0,
-            commands: 0,
+            served: 0,
             hits: 0,
             crossed: 0,
             seeks: Span::ZERO,
@@ -45,12 +46,12 @@ impl Moves {
 
     pub(crate) fn end_command(&mut self, tag: Tag, parts: Parts) {
         let Some(command) = self.flying.get_mut(tag.0 as usize).and_then(Option::take) else { return };
-        self.commands += 1;
         let still = parts.seek == Span::ZERO && parts.rotation == Span::ZERO;
         self.hits += u64::from(still && command.verb == Verb::Read);
         if still {
             return;
         }
+        self.served += 1;
         let layout = &self.layout.layout;
         if parts.seek > Span::ZERO {
             self.crossed += u64::from(cylinder(layout, command.at.start).abs_diff(self.cylinder));
@@ -59,11 +60,13 @@ impl Moves {
         self.cylinder = cylinder(layout, Lbn(command.at.end().0 - 1));
     }
 
-    /// Adds what it counted to a system's account.
+    /// Adds what it counted to a system's account. Of seeks it is the mean over what was not answered from the buffer: were Table 4's
+    /// 11.22 ms of seek over all of its 26,145 requests, of which 8,913 are hits, the others would seek for 17.0 ms each, and of
+    /// their 21 ms of access time less would be left than their transfer and half a turn take, 10.5 ms.
     pub(crate) fn tell(&self, system: &mut SystemCounts) {
-        let commands = self.commands.max(1) as f64;
+        let served = self.served.max(1) as f64;
         system.buffer_hits = self.hits as f64;
-        system.seek_distance = self.crossed as f64 / commands;
-        system.seek_ms = self.seeks.as_ms() / commands;
+        system.seek_distance = self.crossed as f64 / served;
+        system.seek_ms = self.seeks.as_ms() / served;
     }
 }

@@ -43,9 +43,9 @@ pub struct SystemCounts {
     pub cache_hits: f64,
     /// Pages read ahead that nobody used.
     pub useless_read_ahead: f64,
-    /// Mean cylinders crossed for a command.
+    /// Mean cylinders crossed for a command that was not answered from the drive's buffer.
     pub seek_distance: f64,
-    /// Mean seek of a command.
+    /// Mean seek of such a command.
     pub seek_ms: f64,
     /// When the last request ended.
     pub last_io_ms: f64,

@@ -13,35 +13,53 @@ use std::path::Path;
 /// How far off a number counts at most, as a logarithm: one that is lost must not outweigh all others.
 const FARTHEST: f64 = 1.5;
 
-/// Printed numbers that a setting brings near, and how many there are.
+/// Printed numbers that a setting brings near, or claims that hold under it, and how many there are.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Tally {
     near: usize,
     all: usize,
 }
 
+impl Tally {
+    /// Counts one more.
+    fn count(&mut self, is_near: bool) {
+        self.near += usize::from(is_near);
+        self.all += 1;
+    }
+}
+
 /// What became of the printed numbers under one setting.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct Score {
     tally: Tally,
+    /// Orders and other findings in words, and how many of them hold.
+    claims: Tally,
     /// The mean distance from the printed numbers, as a logarithm.
     distance: f64,
     columns: BTreeMap<String, Tally>,
 }
 
 impl Score {
-    /// Of the targets in the JSON of `halfturn reproduce`: those whose number a paper prints.
+    /// Of the targets in the JSON of `halfturn reproduce`: those whose number a paper prints, and what it says in words.
     fn of(plan: &SearchPlan, json: &Value) -> Score {
         let mut score = Score::default();
         for target in json["targets"].as_array().into_iter().flatten() {
             let printed = matches!(target["basis"].as_str(), Some("published" | "fitted"));
-            let numbers = (target["published"].as_f64(), target["measured"].as_f64());
-            let (true, (Some(published), Some(measured))) = (printed, numbers) else { continue };
-            let is_near = (measured / published - 1.0).abs() <= plan.within;
+            if !printed {
+                continue;
+            }
             let column = plan.column(target["id"].as_str().unwrap_or_default());
-            for tally in [&mut score.tally, score.columns.entry(column.into()).or_default()] {
-                tally.near += usize::from(is_near);
-                tally.all += 1;
+            let of_column = score.columns.entry(column.into()).or_default();
+            let (Some(published), Some(measured)) = (target["published"].as_f64(), target["measured"].as_f64()) else {
+                let holds = target["verdict"].as_str() == Some("held");
+                for tally in [&mut score.claims, of_column] {
+                    tally.count(holds);
+                }
+                continue;
+            };
+            let is_near = (measured / published - 1.0).abs() <= plan.within;
+            for tally in [&mut score.tally, of_column] {
+                tally.count(is_near);
             }
             score.distance += (measured / published).abs().ln().abs().min(FARTHEST);
         }
@@ -49,13 +67,16 @@ impl Score {
         score
     }
 
-    /// More near numbers are better; where there are as many, the nearer.
+    /// More near numbers and claims that hold are better; where there are as many, the nearer.
     fn is_better_than(&self, other: &Score) -> bool {
-        (self.tally.near, -self.distance) > (other.tally.near, -other.distance)
+        let rank = |score: &Score| (score.tally.near + score.claims.near, -score.distance);
+        rank(self) > rank(other)
     }
 
     fn show(&self) -> String {
-        format!("{} of {} within the bound, mean distance {:.3}", self.tally.near, self.tally.all, self.distance)
+        let Score { tally, claims, distance, .. } = self;
+        let numbers = format!("{} of {} numbers within the bound", tally.near, tally.all);
+        format!("{numbers}, {} of {} claims held, mean distance {distance:.3}", claims.near, claims.all)
     }
 }
 
@@ -161,18 +182,21 @@ mod tests {
     }
 
     #[test]
-    fn only_printed_numbers_count_and_each_in_its_column() {
+    fn printed_numbers_and_claims_count_and_each_in_its_column() {
         let json = json!({"targets": [target("a.x.1", "published", 124.0), target("a.x.2", "fitted", 126.0),
             target("a.y", "published", 76.0), target("a.y2", "derived", 100.0),
-            json!({"id": "a.z", "basis": "published", "published": "order", "measured": [1.0, 2.0]})]});
+            json!({"id": "a.x.z", "basis": "published", "published": "order", "measured": [1.0, 2.0], "verdict": "held"}),
+            json!({"id": "a.x.y", "basis": "fitted", "published": "order", "measured": [2.0, 1.0], "verdict": "undecided"}),
+            json!({"id": "a.z", "basis": "own", "published": "order", "measured": [1.0, 2.0], "verdict": "held"})]});
         let score = Score::of(&plan(), &json);
         assert_eq!(score.tally, Tally { near: 2, all: 3 });
-        assert_eq!(score.columns["first"], Tally { near: 1, all: 2 });
+        assert_eq!(score.claims, Tally { near: 1, all: 2 });
+        assert_eq!(score.columns["first"], Tally { near: 2, all: 4 });
         assert_eq!(score.columns["other"], Tally { near: 1, all: 1 });
     }
 
     #[test]
-    fn more_near_numbers_win_then_the_nearer_and_both_sides_weigh_alike() {
+    fn what_is_near_or_held_wins_then_the_nearer_and_both_sides_weigh_alike() {
         let of = |measured: f64| Score::of(&plan(), &json!({"targets": [target("a", "published", measured)]}));
         assert!(of(110.0).is_better_than(&of(120.0)) && of(80.0).is_better_than(&of(10.0)));
         assert!((of(200.0).distance - of(50.0).distance).abs() < 1e-9, "twice and half are as far");
