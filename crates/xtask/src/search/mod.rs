@@ -21,9 +21,9 @@ struct Tally {
 }
 
 impl Tally {
-    /// Counts one more.
-    fn count(&mut self, is_near: bool) {
-        self.near += usize::from(is_near);
+    /// Counts one more, which is near, or holds, where `near` is 1.
+    fn count(&mut self, near: usize) {
+        self.near += near;
         self.all += 1;
     }
 }
@@ -51,15 +51,15 @@ impl Score {
             let column = plan.column(target["id"].as_str().unwrap_or_default());
             let of_column = score.columns.entry(column.into()).or_default();
             let (Some(published), Some(measured)) = (target["published"].as_f64(), target["measured"].as_f64()) else {
-                let holds = target["verdict"].as_str() == Some("held");
+                let holds = usize::from(target["verdict"].as_str() == Some("held"));
                 for tally in [&mut score.claims, of_column] {
                     tally.count(holds);
                 }
                 continue;
             };
-            let is_near = (measured / published - 1.0).abs() <= plan.within;
+            let near = usize::from((measured / published - 1.0).abs() <= plan.within);
             for tally in [&mut score.tally, of_column] {
-                tally.count(is_near);
+                tally.count(near);
             }
             score.distance += (measured / published).abs().ln().abs().min(FARTHEST);
         }
