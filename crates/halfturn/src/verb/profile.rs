@@ -42,9 +42,9 @@ pub struct ProfileArgs {
     /// Write the drive into this file (TOML)
     #[arg(short, long, value_name = "DRIVE.toml")]
     output: Option<PathBuf>,
-    /// Take less time (5 min): one seek distance an octave instead of three, so that the curve may be off by more than
-    /// 0.1 ms in between; no search for late seeks; one run for each chunk size instead of three; three minutes for the
-    /// map, the rest of which is extrapolated. With --mimic, a quarter of the distances
+    /// Take less time (5 min): one seek distance an octave instead of three, two in each of the longest four, so that the
+    /// curve may be off by more than 0.1 ms in between; no search for late seeks; one run for each chunk size instead of
+    /// three; three minutes for the map, the rest of which is extrapolated. With --mimic, a quarter of the distances
     #[arg(long)]
     quick: bool,
     /// Measure the service time by distance instead, for `[scheduler.mimic] table`; works on any device, disk or not

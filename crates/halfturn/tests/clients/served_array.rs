@@ -15,7 +15,7 @@ const ASKED_EVERY: Duration = Duration::from_millis(50);
 const MOST_ASKED: u32 = 6000;
 pub const DISKS: u16 = 8;
 
-/// How an array is scheduled that lets users interrupt its rebuild, which asks for much at once.
+/// How an array is scheduled that lets users interrupt its rebuild, which asks for much at once and has a floor.
 pub const INTERRUPTED_REBUILD: &str = "policy = \"c-look\"\nio = \"semi-preemptible\"\npreemption = \"always\"\nplan = { last_chunk_fua = false }\n\
                                        [scheduler.class.rebuild]\npreempts = false\nfloor = 0.1\n[scheduler.class.data]\npreempts = true";
 pub const DEEP_REBUILD: &str = "[[workload]]\nname = \"rebuild\"\nkind = \"rebuild\"\nsize = \"512KiB\"\ndepth = 16\n";

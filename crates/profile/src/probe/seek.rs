@@ -14,8 +14,8 @@ use block::{BadInput, Device, Span, Verb};
 /// Distances measured for each doubling, and each of the first few.
 const EACH: u32 = 3;
 const FIRST: u64 = 8;
-/// In short one for each doubling is, and one more in each of so many of the longest: most of what waits lies there, and where a seek
-/// ends to be a root and becomes a line, nothing but a point tells.
+/// In short one is measured for each doubling, and one more in each of so many of the longest: most requests that wait lie so far away,
+/// and only a point between tells where the curve ceases to be a root and becomes a line.
 const LONG: usize = 4;
 /// Distances measured besides where the curve is uneven, at most; and by how much it must be, ms.
 const BETWEEN: usize = 64;

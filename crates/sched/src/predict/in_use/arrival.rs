@@ -41,8 +41,8 @@ const LONGER_LATELY: f64 = 0.03;
 const SOON: u32 = 32;
 const CHANCE: f64 = 1.0;
 
-/// After so many commands by arrival it is found out anew what they take by distance; after so many by distance, whether writes are
-/// buffered still.
+/// After so many commands by arrival it is found out anew what they take by distance; and where writes came back from a buffer, after so
+/// many by distance, whether they still do.
 const HELD: u32 = 1 << 16;
 /// Commands before it is tried again, at first and at most.
 const PAUSE: u32 = 4_000;
