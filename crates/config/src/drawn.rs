@@ -203,7 +203,7 @@ depth = 7
     fn what_is_drawn_is_not_swept() {
         let text = format!("policy = [\"x\", \"y\"]\n{FILE}");
         let document = Document::parse("f.toml", &text).expect("TOML");
-        let swept = document.sweep(&[]).expect("runs");
+        let swept = document.sweep(&[], &[]).expect("runs");
         assert_eq!(swept.len(), 2);
         assert_eq!(
             document.refuse_draws("is drawn").unwrap_err().to_string().lines().next(),

@@ -162,7 +162,7 @@ fn mutated_files_never_panic() {
         let (at, to) = (below(bytes.len()), below(bytes.len()));
         let _ = document.set(&String::from_utf8_lossy(&bytes[at.min(to)..at.max(to)]));
         read_all(&document.root());
-        document.sweep(&[]).into_iter().flatten().take(20).for_each(|(_, document)| read_all(&document.root()));
+        document.sweep(&[], &[]).into_iter().flatten().take(20).for_each(|(_, document)| read_all(&document.root()));
     }
 }
 

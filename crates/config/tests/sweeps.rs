@@ -4,7 +4,7 @@ use config::{Document, Scalar};
 
 fn labels(text: &str, lists: &[&str]) -> Vec<String> {
     let document = Document::parse("f.toml", text).expect("parses");
-    let runs = document.sweep(lists).expect("expands");
+    let runs = document.sweep(lists, &[]).expect("expands");
     let show = |labels: Vec<(String, Scalar)>| {
         labels.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(" ")
     };
@@ -12,7 +12,7 @@ fn labels(text: &str, lists: &[&str]) -> Vec<String> {
 }
 
 fn refused(text: &str) -> String {
-    Document::parse("f.toml", text).expect("parses").sweep(&[]).map(|_| ()).expect_err("is refused").to_string()
+    Document::parse("f.toml", text).expect("parses").sweep(&[], &[]).map(|_| ()).expect_err("is refused").to_string()
 }
 
 #[test]
@@ -39,7 +39,7 @@ fn the_first_list_of_the_file_varies_slowest() {
 #[test]
 fn each_run_has_its_values_in_place() {
     let document = Document::parse("f.toml", "[[a]]\nn = 7\n[[a]]\nn = [1, 2]\nm = [3, 4]").unwrap();
-    let runs = document.sweep(&[]).unwrap();
+    let runs = document.sweep(&[], &[]).unwrap();
     let read = |document: &Document, key: &str| document.root().sections("a").unwrap()[1].u64(key).unwrap().unwrap();
     let values: Vec<_> = runs.iter().map(|(_, document)| (read(document, "n"), read(document, "m"))).collect();
     assert_eq!(values, [(1, 3), (1, 4), (2, 3), (2, 4)]);
@@ -57,10 +57,19 @@ fn real_lists_and_rows_are_left_alone() {
 }
 
 #[test]
+fn a_value_may_be_a_pair_inside_the_list() {
+    let text = "[d]\ntimes = [[\"1ms\", \"2ms\"], \"3ms\"]\nrows = [[1, 2]]";
+    let runs = Document::parse("f.toml", text).unwrap().sweep(&[], &["times"]).unwrap();
+    let times = |document: &Document| document.root().sections("d").unwrap()[0].spans("times").unwrap().unwrap();
+    let read: Vec<_> = runs.iter().map(|(labels, document)| (labels[0].1.to_string(), times(document).len())).collect();
+    assert_eq!(read, [("1ms/2ms".to_owned(), 2), ("3ms".to_owned(), 1)]);
+}
+
+#[test]
 fn a_set_list_sweeps_too() {
     let mut document = Document::parse("f.toml", "[s]\npolicy = \"fcfs\"\nn = [1, 2]").unwrap();
     document.set("s.policy=[look, satf]").unwrap();
-    let runs = document.sweep(&[]).unwrap();
+    let runs = document.sweep(&[], &[]).unwrap();
     assert_eq!(runs.len(), 4);
     assert_eq!(runs[3].0, [("policy".into(), Scalar::Text("satf".into())), ("n".into(), Scalar::Integer(2))]);
 }
@@ -68,7 +77,7 @@ fn a_set_list_sweeps_too() {
 #[test]
 fn errors_keep_the_line_of_the_value() {
     let document = Document::parse("f.toml", "n = [1,\n \"two\"]").unwrap();
-    let runs = document.sweep(&[]).unwrap();
+    let runs = document.sweep(&[], &[]).unwrap();
     assert_eq!(runs[0].1.root().u64("n"), Ok(Some(1)));
     assert!(runs[1].1.root().u64("n").unwrap_err().to_string().starts_with("f.toml:2: `n` is the text \"two\""));
 }

@@ -108,9 +108,17 @@ fn property(key: &Declared) -> Value {
     if let Missing::Value(value) = missing {
         property.insert("default".into(), literal(value));
     }
-    let many = json!({ "type": "array", "items": one });
+    let many = json!({ "type": "array", "items": value_in_list(takes, &one) });
     property.insert("oneOf".into(), json!([one, many, { "$ref": "#/$defs/drawn" }]));
     Value::Object(property)
+}
+
+/// A value of a sweep: where a key takes two times, these are a list inside the list.
+fn value_in_list(takes: Takes, one: &Value) -> Value {
+    match takes {
+        Takes::Times | Takes::TimesOr(_) => json!({ "anyOf": [one, { "type": "array", "items": one, "maxItems": 2 }] }),
+        _ => one.clone(),
+    }
 }
 
 /// A value as a file has it: a number, true or false, or a text.

@@ -339,7 +339,7 @@ pub(crate) fn change(document: &mut Document, sets: &[String], seed: Option<u64>
 }
 
 fn expand(document: &Document, path: &Path, wanted: &dyn Fn(usize) -> bool) -> Result<Vec<NumberedCase>, BadInput> {
-    let runs = fleet::spread(document.sweep(&lists())?)?;
+    let runs = fleet::spread(document.sweep(&lists(), &pairs())?)?;
     // Of all: what one run has no use for another may have.
     let varied = Varied::of(runs.iter().map(|(_, document)| document));
     let case = |(number, (labels, document)): (usize, (Vec<(String, Scalar)>, Document))| {
@@ -349,7 +349,13 @@ fn expand(document: &Document, path: &Path, wanted: &dyn Fn(usize) -> bool) -> R
     runs.into_iter().enumerate().filter(|(number, _)| wanted(*number)).map(case).collect()
 }
 
-/// The keys whose lists are values, and no sweeps. A list of times is a sweep.
+/// The keys of a drive that may be two times, after a read and after a write. A list of times is a sweep, and a list in it a value.
+fn pairs() -> Vec<&'static str> {
+    let keys = changeable().iter().flat_map(|table| &table.keys);
+    keys.filter(|about| matches!(about.takes, Takes::Times | Takes::TimesOr(_))).map(|about| about.name).collect()
+}
+
+/// The keys whose lists are values, and no sweeps.
 fn lists() -> Vec<&'static str> {
     let keys = changeable().iter().flat_map(|table| &table.keys);
     let numbers = keys.filter(|about| matches!(about.takes, Takes::Numbers | Takes::Texts)).map(|about| about.name);

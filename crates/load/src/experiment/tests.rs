@@ -1,7 +1,7 @@
 //! What experiment files mean. What is wrong with bad ones is held by `tests/bad/experiment`.
 
 use super::*;
-use block::{At, Span};
+use block::{At, Direction, Span};
 use disk::Model;
 use sched::plan::{ClassRule, Plan, PreemptAt, Preemption, Rules, Short, Split};
 
@@ -168,6 +168,22 @@ fn sweeps_are_labelled_by_what_varies() {
     assert_eq!(cases.len(), 4);
     assert_eq!(show(&cases[1]), "depth=10 noise=true policy=fcfs ");
     assert_eq!(cases[2].experiment.scheduler.policy.manual().name, "satf");
+}
+
+#[test]
+fn two_times_of_a_drive_are_a_list_inside_a_sweep() {
+    let reads = |set: &str| -> Vec<[Span; 2]> {
+        let both = |case: &Case| match case.experiment.drive.make_model() {
+            Ok(Model::Disk(drive)) => [Direction::Read, Direction::Write].map(|last| drive.sheet.overheads.read.a(last)),
+            other => panic!("{other:?}"),
+        };
+        with(&[set]).unwrap().iter().map(both).collect()
+    };
+    let ms = |read, write| [Span::from_ms(read), Span::from_ms(write)];
+    assert_eq!(reads("drive.overhead.read=[[\"1ms\", \"2ms\"]]"), [ms(1.0, 2.0)]);
+    assert_eq!(reads("drive.overhead.read=[[\"1ms\", \"2ms\"], \"3ms\"]"), [ms(1.0, 2.0), ms(3.0, 3.0)]);
+    let three = with(&["drive.overhead.read=[[\"1ms\", \"2ms\", \"3ms\"]]"]).unwrap_err().to_string();
+    assert!(three.contains("`read` has 3 times"), "{three}");
 }
 
 #[test]
