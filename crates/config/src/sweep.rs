@@ -76,7 +76,9 @@ impl Document {
                             let what = format!("`{}` is an empty list: there is nothing to vary", path.join("."));
                             return Err(self.error(value.origin, what, "give a value, or a list of several"));
                         }
-                        TreeItem::List(list) if list.iter().all(|node| is_value(node, pairs.contains(&key.as_str()))) => {
+                        TreeItem::List(list)
+                            if list.iter().all(|node| is_value(node, pairs.contains(&key.as_str()))) =>
+                        {
                             axes.push(SweepAxis { way: way.clone(), path: path.clone(), values: list });
                         }
                         _ => self.find(value, (lists, pairs), way, path, axes)?,

@@ -127,7 +127,7 @@ pub struct Account {
 
 impl Account {
     /// Adds a command that completed. Where several are in service, each moment counts for one of them.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn add_command(&mut self, issued: Time, end: Time, parts: &Parts) {
         let before = self.until.max(self.since).since(issued);
         // By reference, since most often it is all of them.

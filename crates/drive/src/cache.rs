@@ -232,7 +232,7 @@ impl Segments {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn make_newest(&mut self, i: usize) {
         self.used = Some(i);
         self.held[i].is_free = false;

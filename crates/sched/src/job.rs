@@ -125,6 +125,7 @@ impl<S: Copy> Jobs<S> {
         self.get(id).filter(|job| job.request == request).map(|_| id)
     }
 
+    #[inline(always)]
     pub(crate) fn insert(&mut self, job: Job<S>) -> JobId {
         let request = job.request.0 as usize;
         let id = JobId(self.slots.insert(job));

@@ -102,6 +102,7 @@ impl<T: Copy> Ordered<T> {
     }
 
     /// Takes the entry at a position out.
+    #[inline(always)]
     pub(crate) fn take(&mut self, position: Position) -> JobId {
         if let Some(next) = self.above(position) {
             self.finger = next;

@@ -127,6 +127,7 @@ impl<T: Copy> Leaf<T> {
         self.rest[i] = Rest { sequence, bias, id, item };
     }
 
+    #[inline(always)]
     fn push(&mut self, entry: Entry<T>) {
         self.set(self.len, entry);
         self.len += 1;
@@ -223,6 +224,7 @@ impl<T: Copy> Sorted<T> {
         }
     }
 
+    #[inline(always)]
     fn push(&mut self, leaf: u32, entry: Entry<T>) {
         let leaf = &mut self.leaves[leaf as usize];
         if self.by_bias { leaf.push_by_bias(entry) } else { leaf.push(entry) }

@@ -108,6 +108,7 @@ impl TraceFeed {
     }
 
     /// Takes one line, without its end.
+    #[inline(always)]
     pub fn line(&mut self) -> Result<Option<&[u8]>, BadInput> {
         let mut searched = 0;
         let length = loop {

@@ -18,6 +18,7 @@ pub(crate) enum TimeUnit {
 }
 
 /// Nanoseconds of the decimal `text` in `unit`, to the nearest; an exponent (`1.5e-05`) may follow.
+#[inline(always)]
 pub(crate) fn time(name: &str, text: &[u8], unit: TimeUnit) -> Result<u64, Fault> {
     if let Some(ns) = ordinary(text, unit) {
         return Ok(ns);
@@ -36,6 +37,7 @@ pub(crate) fn time(name: &str, text: &[u8], unit: TimeUnit) -> Result<u64, Fault
 }
 
 /// The same for a decimal that needs no care: no exponent, no rounding, no overflow. Nearly all are such.
+#[inline(always)]
 fn ordinary(text: &[u8], unit: TimeUnit) -> Option<u64> {
     if text.is_empty() || text.len() > SAFE_DIGITS {
         return None;
@@ -108,6 +110,7 @@ fn exponent(text: &[u8]) -> Option<i32> {
 }
 
 /// Parses a whole number; `name` is the column's, for the message.
+#[inline(always)]
 pub(crate) fn whole(name: &str, text: &[u8]) -> Result<u64, Fault> {
     plain(text).ok_or_else(|| not_a_number(name, text))
 }
@@ -121,6 +124,7 @@ pub(crate) fn hexadecimal(name: &str, text: &[u8]) -> Result<u32, Fault> {
     value.ok_or_else(|| not_a_number(name, text))
 }
 
+#[inline(always)]
 fn plain(text: &[u8]) -> Option<u64> {
     if text.is_empty() {
         return None;
@@ -192,6 +196,7 @@ const MAX_END: u128 = (1 << 63) / BLOCK_BYTES as u128;
 
 /// Whole blocks covering `length` times `length_unit` bytes from `start` times `start_unit` bytes; the flag
 /// says that they cover more. No bytes are no blocks, wherever they stand.
+#[inline]
 pub(crate) fn extent(start: u64, start_unit: u32, length: u64, length_unit: u32) -> Result<(Extent, bool), Fault> {
     const BLOCK: u128 = BLOCK_BYTES as u128;
     let from = u128::from(start) * u128::from(start_unit);

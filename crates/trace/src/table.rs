@@ -144,7 +144,7 @@ impl<'a> RowFields<'a> {
 impl<'a> Iterator for RowFields<'a> {
     type Item = TableField<'a>;
 
-    #[inline]
+    #[inline(always)]
     fn next(&mut self) -> Option<TableField<'a>> {
         if self.delimiter == b' ' {
             self.at += self.line.get(self.at..)?.iter().position(|byte| *byte != b' ')?;
@@ -228,6 +228,7 @@ impl ParsedRow {
     }
 
     /// The request of this row; the device's name stands in `line`.
+    #[inline(always)]
     pub fn request(self, line: &[u8], ledger: &mut ReadLedger) -> Result<ParsedLine, Fault> {
         let (at, unaligned) = extent(self.start.0, self.start.1, self.length.0, self.length.1)?;
         let counts = &mut ledger.counts;
@@ -258,6 +259,7 @@ impl ParsedRow {
 
 impl RowRequest {
     /// What an operation's name asks for.
+    #[inline(always)]
     pub fn of_word(field: &[u8]) -> Result<RowRequest, Fault> {
         let word = bare(field);
         let is = |words: &[&str]| words.iter().any(|known| known.as_bytes().eq_ignore_ascii_case(word));

@@ -174,7 +174,9 @@ fn sweeps_are_labelled_by_what_varies() {
 fn two_times_of_a_drive_are_a_list_inside_a_sweep() {
     let reads = |set: &str| -> Vec<[Span; 2]> {
         let both = |case: &Case| match case.experiment.drive.make_model() {
-            Ok(Model::Disk(drive)) => [Direction::Read, Direction::Write].map(|last| drive.sheet.overheads.read.a(last)),
+            Ok(Model::Disk(drive)) => {
+                [Direction::Read, Direction::Write].map(|last| drive.sheet.overheads.read.a(last))
+            }
             other => panic!("{other:?}"),
         };
         with(&[set]).unwrap().iter().map(both).collect()

@@ -107,6 +107,7 @@ impl Workload for Closed {
         self.ready.front().copied()
     }
 
+    #[inline(always)]
     fn make(&mut self) -> Result<Draft, BadInput> {
         let arrives = self.ready.pop_front().unwrap_or(Time::NEVER);
         let (op, at) = self.addresses.draft();

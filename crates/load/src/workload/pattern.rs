@@ -306,6 +306,7 @@ impl Addresses {
     }
 
     /// What is asked for next.
+    #[inline(always)]
     pub fn draft(&mut self) -> (Op, Extent) {
         let blocks = self.sizes.next(self.blocks, &mut self.draw);
         let start = match self.placement {

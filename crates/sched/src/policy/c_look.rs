@@ -56,6 +56,7 @@ impl<P: Predictor> Policy<P> for CLook {
         self.waiting.remove(job.rest().start.0, job.sequence);
     }
 
+    #[inline(always)]
     fn take(&mut self, _: Time, _: &Jobs<P::Spot>, belief: &P) -> Option<JobId> {
         let next = self.next(belief.arm())?;
         Some(self.waiting.take(next))

@@ -65,6 +65,7 @@ impl<P: Predictor> Policy<P> for Sstf {
         self.waiting.remove(job.rest().start.0, job.sequence);
     }
 
+    #[inline(always)]
     fn take(&mut self, _: Time, _: &Jobs<P::Spot>, belief: &P) -> Option<JobId> {
         let nearest = self.nearest(belief.arm())?;
         Some(self.waiting.take(nearest))
