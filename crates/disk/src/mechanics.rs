@@ -6,7 +6,7 @@
 
 use crate::rotation::JUST_PASSED;
 use crate::{Access, Delivery, Layout, Rotation, SeekTable, Spin, Spot, Track};
-use block::{Direction, Extent, Span, Time};
+use block::{Direction, Extent, Lbn, Span, Time};
 
 /// Times of moves that are not seeks, and what writing adds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -120,6 +120,26 @@ impl Mechanics {
         let seek = longest(&self.seek).max(self.seek_write.as_ref().map_or(0, longest));
         let switches = &self.switches;
         Span(seek).max(switches.head).max(switches.head_write) + switches.write_settle + self.rotation.period()
+    }
+
+    /// The share of reads anywhere from block `from` up to `end`, each after one anywhere there, that the arm and the rotation alone
+    /// keep from their first block for longer than `within`.
+    #[must_use]
+    pub fn later_than(&self, within: Span, from: u64, end: u64) -> f64 {
+        /// Places that are looked at, evenly over the blocks.
+        const PLACES: u64 = 64;
+        let end = end.min(self.layout.blocks());
+        let place =
+            |n: u64| self.layout.locate(Lbn(from + (end.saturating_sub(from)) * (2 * n + 1) / (2 * PLACES))).track;
+        let tracks: Vec<Track> = (0..PLACES).map(place).collect();
+        let turn = self.rotation.period().0 as f64;
+        let late = |from: &Track, to: &Track| {
+            // The sector may be anywhere on its track when the arm arrives.
+            let left = within.0 as f64 - self.stroke(*from, *to, Direction::Read).total().0 as f64;
+            1.0 - (left / turn).clamp(0.0, 1.0)
+        };
+        let all: f64 = tracks.iter().map(|from| tracks.iter().map(|to| late(from, to)).sum::<f64>()).sum();
+        all / (PLACES * PLACES) as f64
     }
 
     /// The time to follow a sequential transfer from one track to the next.

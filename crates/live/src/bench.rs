@@ -138,7 +138,8 @@ fn ask(
     let believed = meter.bills().map(|_| believed.to_owned());
     let bound = load::share_note(&experiment.scheduler.rules, &meter);
     let notes = notes.into_iter().chain(more).chain(believed).chain(bound).collect();
-    let run = Run::of(case.labels.clone(), &meter, disks.into_iter().collect(), notes);
+    let mut run = Run::of(case.labels.clone(), &meter, disks.into_iter().collect(), notes);
+    run.notes.extend(experiment.promises_broken(&run.classes));
     Ok(Benched { run, lateness: remains.lateness, unfinished: remains.outstanding })
 }
 

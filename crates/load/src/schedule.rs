@@ -150,6 +150,9 @@ impl<'a> CoreMaking<'a> {
         let rules = rules(experiment, known, world, &mut notes)?;
         notes.extend(warnings(&experiment.scheduler, predictor));
         notes.extend(experiment.floors_against_promises());
+        if let Some(sheet) = known.believed.sheet.as_deref().or(known.device.sheet().map(Arc::as_ref)) {
+            notes.extend(experiment.promises_too_short(sheet));
+        }
         if let Believed::Drive(model) = &experiment.scheduler.profile {
             notes.push(format!("believes {model}, not the drive's own sheet"));
         }

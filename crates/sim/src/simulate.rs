@@ -168,6 +168,7 @@ fn join(case: &Case, replications: Vec<Replication>) -> Run {
     let meter = meter.expect("an experiment has at least one replication");
     notes.extend(load::share_note(&case.experiment.scheduler.rules, &meter));
     let disks: Vec<results::Disk> = arms.iter().map(ArmTime::shares).collect();
-    let run = Run::of(case.labels.clone(), &meter, disks, notes);
+    let mut run = Run::of(case.labels.clone(), &meter, disks, notes);
+    run.notes.extend(case.experiment.promises_broken(&run.classes));
     Run { unfinished, bound, learned, system: results::SystemCounts::mean(&systems), ..run }
 }

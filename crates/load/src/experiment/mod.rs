@@ -17,6 +17,7 @@ mod fault;
 mod fio;
 mod fleet;
 mod inputs;
+mod promise;
 mod run;
 mod scheduler;
 mod serve;

@@ -63,3 +63,42 @@ fn where_the_disk_is_never_idle_a_budget_lets_nobody_interrupt() {
         run("always", "", &workloads.replace("depth = 1", "depth = 1\nthink = \"2s\""), "budget = { idle = 0.05 }");
     assert!(often > 5000 && none < 20 && seldom > 100, "{often} {none} {seldom}");
 }
+
+/// Response of requests alone on a drive, one at a time, in ms: of half of them and of 95 and 99 of 100 at most; and what is told of a
+/// promise.
+fn alone(model: &str, p99: f64, of: &str) -> ([f64; 3], Vec<String>) {
+    let text = format!(
+        "[drive]\nmodel = \"{model}\"\n[scheduler]\npolicy = \"satf\"\nio = \"semi-preemptible\"\npreemption = \"slo\"\n[scheduler.class.quick]\np99 = \"{p99}ms\"\n\
+         [[workload]]\nname = \"quick\"\nkind = \"open\"\nrate = \"2/s\"\narrivals = \"constant\"\nsize = \"4KiB\"\n{of}\n[run]\nrequests = 4000\n"
+    );
+    let cases = experiment::parse("promise", &text, &[], None).unwrap_or_else(|error| panic!("{error}"));
+    let done = replicate(&cases[0].experiment, 0, &|_| ()).unwrap();
+    let times = done.meter.classes().next().unwrap().1.response_ms;
+    ([times.p50, times.p95, times.p99], done.notes.into_iter().filter(|note| note.contains("promised")).collect())
+}
+
+#[test]
+fn a_promise_that_seek_and_rotation_break_is_told_with_how_many_of_the_requests() {
+    // What is told leaves out the bus, which on the last is slower than the medium, and how seeks vary.
+    let drives =
+        [("nl20", "", 5.0), ("st318437lw", "region = \"20%..30%\"", 5.0), ("atlas10k", "", 5.0), ("hp-335h", "", 15.0)];
+    for (model, of, fewer) in drives {
+        let ([half, most, nearly_all], none) = alone(model, 1000.0, of);
+        assert_eq!(none, [""; 0], "{model}");
+        for (p99, share) in [(half, 50.0), (most, 5.0)] {
+            let (_, told) = alone(model, p99, of);
+            let words = told.first().and_then(|told| told.split_once("at least ")?.1.split_once(" %"));
+            let percent: f64 = words.unwrap_or_else(|| panic!("{model}: {told:?}")).0.parse().unwrap();
+            assert!((-fewer..5.0).contains(&(percent - share)), "{model}: {percent} % of {share} %");
+        }
+        assert_eq!(alone(model, 1.02 * nearly_all, of).1, [""; 0], "{model}: {nearly_all} ms is what they take");
+    }
+}
+
+#[test]
+fn of_a_promise_to_requests_that_may_be_quick_nothing_is_told() {
+    for of in ["at = \"sequential\"", "region = \"0B..1MiB\"", "read = 0.005"] {
+        assert_eq!(alone("st318437lw", 5.0, of).1, [""; 0], "{of}");
+    }
+    assert!(!alone("st318437lw", 5.0, "read = 0.5").1.is_empty());
+}
