@@ -151,6 +151,29 @@ pub enum Outcome {
     Failed(i32),
 }
 
+/// How a device carries out a [`Verb::Seek`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SeekBy {
+    /// It does nothing: it has no arm, or nobody can move that without a transfer.
+    Nothing,
+    /// By a command of its own, which ends when the arm is there.
+    #[default]
+    Command,
+    /// By a read of the block, which ends when that has come round. What is read is of no use.
+    Read,
+}
+
+impl SeekBy {
+    /// What a command comes to in the device.
+    #[must_use]
+    pub const fn as_done(self, command: Command) -> Command {
+        match (self, command.verb) {
+            (SeekBy::Read, Verb::Seek) => Command { verb: Verb::Read, ..command },
+            _ => command,
+        }
+    }
+}
+
 /// What a device can do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Caps {
@@ -158,6 +181,6 @@ pub struct Caps {
     pub blocks: u64,
     /// How many commands it takes at once.
     pub depth: u16,
-    /// Whether it can move its arm without a transfer.
-    pub seek: bool,
+    /// How its arm is moved where nothing is to be transferred.
+    pub seek: SeekBy,
 }

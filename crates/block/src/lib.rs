@@ -14,7 +14,7 @@ mod time;
 pub mod units;
 
 pub use bad_input::{At, BadInput, nearest};
-pub use command::{Caps, Command, Direction, DiskId, FrameId, Mark, Outcome, Place, Tag, Verb};
+pub use command::{Caps, Command, Direction, DiskId, FrameId, Mark, Outcome, Place, SeekBy, Tag, Verb};
 pub use device::Device;
 pub use extent::{BLOCK_BYTES, Extent, Lbn};
 pub use request::{Change, Discarded, Ending, Op, Qos, Request, RequestId};

@@ -83,6 +83,7 @@ impl DrivePlan {
             bus: self.bus,
             cache: self.cache,
             queue: self.queue,
+            seek_by: block::SeekBy::Command,
             unmeasured: self.unmeasured,
         };
         Ok(Drive { sheet, truth: self.truth })

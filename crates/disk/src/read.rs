@@ -7,7 +7,7 @@ mod seek;
 use crate::other;
 use crate::published::Published;
 use crate::{LayoutPlan, Mechanics, Other, Queue, Rotation, SeekTable, Sheet, Switches, Truth, Unmeasured};
-use block::{BadInput, Span};
+use block::{BadInput, SeekBy, Span};
 use config::{Document, Section, Table};
 use std::path::Path;
 use std::sync::Arc;
@@ -242,8 +242,20 @@ fn read(name: &str, root: &Section) -> Result<Drive, BadInput> {
     root.close()?;
     let mechanics = Mechanics { layout, seek, seek_write, rotation: Rotation::from_rpm(rpm), switches, access };
     let mechanics = Arc::new(mechanics);
-    let sheet =
-        Sheet { name: name.into(), title, sources, assumed, mechanics, overheads, bus, cache, queue, unmeasured };
+    let seek_by = SeekBy::Command;
+    let sheet = Sheet {
+        name: name.into(),
+        title,
+        sources,
+        assumed,
+        mechanics,
+        overheads,
+        bus,
+        cache,
+        queue,
+        seek_by,
+        unmeasured,
+    };
     Ok(Drive { sheet, truth })
 }
 

@@ -1,7 +1,7 @@
 //! The sheet of a drive and the truth about it.
 
 use crate::{Layout, Mechanics, Passage, Spot, Unmeasured};
-use block::{BLOCK_BYTES, Direction, Lbn, Span, Time};
+use block::{BLOCK_BYTES, Direction, Lbn, SeekBy, Span, Time};
 use std::sync::Arc;
 
 /// What can be known of a drive from outside.
@@ -25,6 +25,8 @@ pub struct Sheet {
     pub cache: Cache,
     /// Commands in the drive at once.
     pub queue: Queue,
+    /// How its arm is moved where nothing is to be transferred; no drive file says it.
+    pub seek_by: SeekBy,
     /// What of all that nobody measured.
     pub unmeasured: Unmeasured,
 }

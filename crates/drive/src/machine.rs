@@ -22,12 +22,12 @@ impl Drive {
     /// What it can do.
     #[must_use]
     pub fn caps(&self) -> Caps {
-        Caps { blocks: self.mechanics.layout.blocks(), depth: self.rules.depth, seek: true }
+        Caps { blocks: self.mechanics.layout.blocks(), depth: self.rules.depth, seek: self.seek_by }
     }
 
     /// Gives it a command. The caller guarantees that fewer than `caps().depth` are in it, and that `now` never goes
     /// back.
-    pub fn issue(&mut self, now: Time, tag: Tag, command: Command) {
+    pub fn issue(&mut self, now: Time, tag: Tag, mut command: Command) {
         let inside = self.flying.len() + self.waiting.len();
         assert!(inside < usize::from(self.rules.depth), "a drive takes no more commands than it has room for");
         if self.is_plain && command.verb == Verb::Read && self.write_back.is_none() && self.buffer.is_empty() {
@@ -36,6 +36,7 @@ impl Drive {
                 return self.begin_miss(now, tag, command.at);
             }
         } else {
+            command = self.seek_by.as_done(command);
             self.advance(now);
         }
         let writing = self.write_back.is_some() || self.buffer.first().is_some();

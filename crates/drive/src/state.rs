@@ -64,6 +64,7 @@ pub struct Drive {
     pub(crate) overheads: Overheads,
     pub(crate) cache: Cache,
     pub(crate) rules: Queue,
+    pub(crate) seek_by: block::SeekBy,
     pub(crate) bus: Bus,
     /// Whether it has none of the habits that only some drives have: then most reads are begun without a test for each of them.
     pub(crate) is_plain: bool,
@@ -133,6 +134,7 @@ impl Drive {
             overheads: sheet.overheads,
             cache,
             rules: sheet.queue,
+            seek_by: sheet.seek_by,
             bus: sheet.bus,
             is_plain: is_plain(sheet),
             read_block: sheet.bus.block_time(Direction::Read),

@@ -159,7 +159,7 @@ mod tests {
 
     impl LiveDevice for Falls {
         fn caps(&self) -> Caps {
-            Caps { blocks: 2048, depth: 8, seek: false }
+            Caps { blocks: 2048, depth: 8, seek: block::SeekBy::Nothing }
         }
 
         fn issue(

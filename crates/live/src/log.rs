@@ -11,7 +11,7 @@
 
 use block::{
     At, BadInput, Caps, Change, Command, Discarded, DiskId, Ending, Extent, FrameId, Lbn, Mark, Op, Outcome, Place,
-    Qos, Request, RequestId, Span, Tag, Time, Verb,
+    Qos, Request, RequestId, SeekBy, Span, Tag, Time, Verb,
 };
 use sched::array::field::Factor;
 use sched::{Action, Claim, Health, Input, Likeness, LogNews, LogOrder};
@@ -19,6 +19,8 @@ use std::path::Path;
 
 /// What a log begins with.
 pub const MAGIC: &[u8; 8] = b"HTLOG 1\n";
+/// What is added to the depth of a device whose arm is moved by reads.
+const SEEKS_BY_READS: u64 = 1 << 16;
 
 /// What a core was made of.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,8 +88,9 @@ impl LogWriter {
         let more = head.caps.len().saturating_sub(1) as u64;
         for (i, Caps { blocks, depth, seek }) in head.caps.iter().enumerate() {
             // The first tells how many more there are: beside one device, none.
-            let seek = u64::from(*seek) + if i == 0 { 2 * more } else { 0 };
-            [*blocks, u64::from(*depth), seek].into_iter().for_each(|number| writer.put(number));
+            let last = u64::from(*seek == SeekBy::Command) + if i == 0 { 2 * more } else { 0 };
+            let depth = u64::from(*depth) + if *seek == SeekBy::Read { SEEKS_BY_READS } else { 0 };
+            [*blocks, depth, last].into_iter().for_each(|number| writer.put(number));
         }
         writer
     }
@@ -346,9 +349,16 @@ impl<'a> LogReader<'a> {
         let sets = (0..count).map(|_| self.text()).collect::<Result<_, _>>()?;
         let (mut caps, mut more) = (Vec::new(), 0);
         while caps.len() as u64 <= more {
-            let (blocks, depth, last) = (self.get()?, self.small()?, self.get()?);
+            let (blocks, depth, last) = (self.get()?, self.get()?, self.get()?);
             more += last / 2;
-            caps.push(Caps { blocks, depth, seek: last % 2 != 0 });
+            let (reads, depth) = (depth / SEEKS_BY_READS, (depth % SEEKS_BY_READS) as u16);
+            let seek = match (last % 2, reads) {
+                (0, 0) => SeekBy::Nothing,
+                (1, 0) => SeekBy::Command,
+                (0, 1) => SeekBy::Read,
+                _ => return Err(Cut),
+            };
+            caps.push(Caps { blocks, depth, seek });
         }
         Ok(LogHead { name, text, sets, caps })
     }

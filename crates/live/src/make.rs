@@ -11,7 +11,7 @@ use crate::claim::Use;
 use crate::sparse::Sparse;
 use crate::store::{Contents, MemoryStore, Unwritten};
 use crate::unit::{Emulated, LiveDevice, PageCache, Ram, ServedFile};
-use block::{At, BLOCK_BYTES, BadInput, Caps};
+use block::{At, BLOCK_BYTES, BadInput, Caps, SeekBy};
 use disk::Model;
 use drive::{Drive, Machine};
 use load::experiment::{DriveChoice, Experiment, Held, Live};
@@ -61,6 +61,13 @@ pub fn device(choice: &DriveChoice, how: Use, short: bool, seed: u64) -> Result<
             let depth = if short && choice.queue == Some(1) { 1 } else { choice.queue.unwrap_or(0).max(AT_ONCE) };
             let cache = if choice.direct { PageCache::Past } else { PageCache::Through };
             let file = ServedFile::open(&path, depth, how, cache).map_err(|error| open_error(&path, how, &error))?;
+            let file = match choice.seek_by {
+                Some(by) => file.seeking(by),
+                None => file,
+            };
+            if choice.seek_by == Some(SeekBy::Read) && file.caps().seek != SeekBy::Read {
+                notes.push(format!("{}: seeks are made whole, as nothing is read past the page cache", path.display()));
+            }
             if choice.direct && !file.is_direct() {
                 let why = match file.bytes() % BLOCK_BYTES {
                     0 => "as its file system has it no other way".into(),
@@ -182,7 +189,7 @@ impl Abilities for Real {
     }
 
     fn caps(&self, disk: usize) -> Caps {
-        self.caps.get(disk).copied().unwrap_or(Caps { blocks: 0, depth: 0, seek: false })
+        self.caps.get(disk).copied().unwrap_or(Caps { blocks: 0, depth: 0, seek: block::SeekBy::Nothing })
     }
 
     fn margins(&self) -> (u64, u64) {

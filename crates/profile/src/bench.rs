@@ -379,7 +379,7 @@ mod tests {
 
     impl Device for Slow {
         fn caps(&self) -> Caps {
-            Caps { blocks: 1000, depth: 1, seek: true }
+            Caps { blocks: 1000, depth: 1, seek: block::SeekBy::Command }
         }
 
         fn now(&self) -> Time {
@@ -421,7 +421,7 @@ mod tests {
 
     impl Device for Keeps {
         fn caps(&self) -> Caps {
-            Caps { blocks: 1 << 24, depth: 1, seek: true }
+            Caps { blocks: 1 << 24, depth: 1, seek: block::SeekBy::Command }
         }
 
         fn now(&self) -> Time {

@@ -105,7 +105,7 @@ impl Platter {
 
 impl Device for Platter {
     fn caps(&self) -> Caps {
-        Caps { blocks: self.sectors, depth: 1, seek: false }
+        Caps { blocks: self.sectors, depth: 1, seek: block::SeekBy::Nothing }
     }
 
     fn now(&self) -> Time {

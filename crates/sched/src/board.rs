@@ -541,6 +541,9 @@ impl<P: Predictor> Board<P> {
         out: &mut impl ActionSink,
     ) {
         let Some(tag) = self.flying.iter().position(Option::is_none) else { return };
+        let told = command;
+        // What is believed of a device is of what it does.
+        let command = if PLAIN { told } else { self.caps.seek.as_done(told) };
         if !PLAIN && (self.rules.bills || self.rules.divides) {
             out.gather(|out| self.tell_bill(now, errand, tag, &command, spot, out));
         }
@@ -558,6 +561,6 @@ impl<P: Predictor> Board<P> {
                 admission.issue(&mut self.belief, now, tag, rank, &command, spot);
             }
         }
-        out.push(Action::Issue(DiskId(0), tag, command));
+        out.push(Action::Issue(DiskId(0), tag, told));
     }
 }

@@ -19,7 +19,7 @@ use crate::punctual::{Arrival, Punctuality};
 use crate::tally::Tally;
 use crate::tardy::Tardiness;
 use crate::{Job, JobId};
-use block::{Extent, Lbn, Op, Place, Span, Time, Verb};
+use block::{Extent, Lbn, Op, Place, SeekBy, Span, Time, Verb};
 
 /// What is read of an interrupted request to fill the slack has at least so many blocks.
 const LEAST_FILLER: u32 = 8;
@@ -385,10 +385,13 @@ impl ShortCommands {
         // Slack and parts are for those that step in: where nobody will, what they cost is lost.
         let outbid = self.target.is_some_and(|target| target.depth > 0) && board.rules.preemption.weighs();
         let urgent = outbid || board.queue.is_urgent(&board.rules, job);
-        let most = if long && board.caps.seek && !urgent { plan.split_parts.max(1) } else { 1 };
+        let most = if long && board.caps.seek != SeekBy::Nothing && !urgent { plan.split_parts.max(1) } else { 1 };
         let extra = |parts: u32| {
             let each = board.belief.seek_time(way.distance / parts);
-            Span(each.0 * u64::from(parts)).less(board.belief.seek_time(way.distance))
+            // A part that is read ends when its block has passed, of which the last is one of the request's own.
+            let read = if board.caps.seek == SeekBy::Read { board.belief.touch_time(job.spot) } else { Span::ZERO };
+            let stops = u64::from(parts - 1);
+            Span(each.0 * u64::from(parts)).less(board.belief.seek_time(way.distance)) + Span(read.0 * stops)
         };
         // What fills the slack leaves less of it for parts.
         let wait = hit.map_or(way.wait, |hit| hit.since(now + way.travel));
@@ -430,7 +433,7 @@ impl ShortCommands {
     ) {
         let Some(target) = self.target else { return };
         if done + 1 < due.parts
-            && let Some(at) = board.belief.midway(job.spot, due.parts - done)
+            && let Some(at) = board.belief.midway(now, job.spot, due.parts - done, board.caps.seek)
         {
             self.stage(ShortStage::Splitting { done: done + 1, due });
             self.count(now, |tally| tally.sub_seeks += 1);

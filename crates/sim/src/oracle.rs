@@ -2,7 +2,7 @@
 //! knows phase, rpm and noise, so no real scheduler can do as well greedily. For bounds only; results that rest
 //! on it say so.
 
-use block::{Command, Direction, Extent, Lbn, Outcome, Place, Span, Tag, Time, Verb};
+use block::{Command, Direction, Extent, Lbn, Outcome, Place, SeekBy, Span, Tag, Time, Verb};
 use drive::Drive;
 use sched::predict::{Approach, Predictor};
 use std::cell::RefCell;
@@ -111,10 +111,22 @@ impl Predictor for Oracle {
         self.shadow.borrow().mechanics().seek.time(distance)
     }
 
-    fn midway(&self, at: Extent, parts: u32) -> Option<Lbn> {
-        let shadow = self.shadow.borrow();
+    fn midway(&self, now: Time, at: Extent, parts: u32, by: SeekBy) -> Option<Lbn> {
+        let mut shadow = self.shadow.borrow_mut();
         let layout = &shadow.mechanics().layout;
-        Some(layout.midway(shadow.track().cylinder, layout.locate(at.start).track.cylinder, parts))
+        let on = layout.midway(shadow.track().cylinder, layout.locate(at.start).track.cylinder, parts);
+        if by != SeekBy::Read {
+            return Some(on);
+        }
+        shadow.advance(now);
+        let command = Command::new(Verb::Read, Extent { start: on, blocks: 1 }, Place::Nowhere);
+        let (_, wait) = shadow.approach(now, command)?;
+        // The first sector that begins after the arm is there, if there is one before that block comes round.
+        let (layout, mechanics) = (&shadow.mechanics().layout, shadow.mechanics());
+        let sector = mechanics.sector_time(layout.locate(on).track.zone);
+        let passed = mechanics.rotation.period().less(wait).0.div_ceil(sector.0.max(1)) + 1;
+        let first = Lbn(on.0 + (passed << layout.sector_shift()));
+        Some(if first < layout.track_bounds(on).1 { first } else { on })
     }
 
     fn follow_on(&self, now: Time, at: Extent) -> Span {

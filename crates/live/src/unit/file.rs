@@ -7,7 +7,7 @@ use crate::memory::{AlignedBuffer, PAGE, Slice};
 use crate::ring::{RingOp, RingToken};
 use crate::threads::carry_out;
 use block::errno::{EINVAL, EIO, EOPNOTSUPP};
-use block::{BLOCK_BYTES, Caps, Command, Discarded, Extent, Outcome, Tag, Time, Verb};
+use block::{BLOCK_BYTES, Caps, Command, Discarded, Extent, Outcome, SeekBy, Tag, Time, Verb};
 use rustix::fs::{FallocateFlags, OFlags, SeekFrom};
 use rustix::io::Errno;
 use std::collections::VecDeque;
@@ -35,6 +35,9 @@ pub struct ServedFile {
     direct: bool,
     locked: bool,
     zeroes: Zeroes,
+    /// How an arm under it is moved without a transfer; where that is a read, into memory that nobody looks at.
+    seek_by: SeekBy,
+    unread: Slice,
     /// Whether it is a file: a hole of one takes no time, however long it is.
     is_regular: bool,
     /// Whether it is in memory, so that nothing is gained by having the kernel read or write it while others are served.
@@ -84,7 +87,17 @@ impl ServedFile {
         };
         let is_regular = path.metadata().is_ok_and(|about| about.is_file());
         let in_memory = is_regular && lies_in_memory(&file);
-        Ok(ServedFile { locked, zeroes, is_regular, in_memory, ..ServedFile::over(file, bytes, depth, direct) })
+        // What comes from the page cache moves no arm, and what does not turn has none.
+        let moves = direct && !in_memory && (is_regular || turns(path));
+        let seek_by = if moves { SeekBy::Read } else { SeekBy::Nothing };
+        Ok(ServedFile {
+            locked,
+            zeroes,
+            is_regular,
+            in_memory,
+            seek_by,
+            ..ServedFile::over(file, bytes, depth, direct)
+        })
     }
 
     /// One that is open, of so many bytes.
@@ -92,7 +105,15 @@ impl ServedFile {
         let flying = vec![None; usize::from(depth)];
         let (file, zeroes, done) = (Rc::new(file), Zeroes::default(), VecDeque::new());
         let (locked, is_regular, in_memory) = (false, false, false);
-        ServedFile { file, bytes, depth, direct, locked, zeroes, is_regular, in_memory, flying, done }
+        let (seek_by, unread) = (SeekBy::Nothing, Slice::new(BLOCK_BYTES as usize));
+        ServedFile { file, bytes, depth, direct, locked, zeroes, seek_by, unread, is_regular, in_memory, flying, done }
+    }
+
+    /// The same, whose arm is moved so without a transfer, as far as that can be.
+    #[must_use]
+    pub fn seeking(self, by: SeekBy) -> ServedFile {
+        let can_read = self.direct && !self.in_memory;
+        ServedFile { seek_by: if by == SeekBy::Read && can_read { by } else { SeekBy::Nothing }, ..self }
     }
 
     /// The same, which makes such zeros.
@@ -127,7 +148,7 @@ impl ServedFile {
     fn push(&mut self, tag: Tag, kernel: &mut dyn Kernel) -> io::Result<()> {
         let Some(FileCommand { verb, memory, from, bytes }) = &self.flying[tag.0 as usize] else { return Ok(()) };
         let op = match (verb, memory) {
-            (Verb::Read, Some(slice)) => RingOp::Read(slice.clone(), *from),
+            (Verb::Read | Verb::Seek, Some(slice)) => RingOp::Read(slice.clone(), *from),
             (Verb::Write { fua }, Some(slice)) => RingOp::Write(slice.clone(), *from, *fua),
             (Verb::Discard(what), _) => RingOp::Discard(*from, *bytes, *what),
             _ => RingOp::Sync,
@@ -176,6 +197,11 @@ fn makes_zeroes(path: &Path, file: &OwnedFd, bytes: u64) -> bool {
     rustix::fs::fallocate(file, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, behind, BLOCK_BYTES).is_ok()
 }
 
+/// Whether the kernel takes a block device, or what it is a part of, for a disk that turns.
+fn turns(path: &Path) -> bool {
+    ["queue", "../queue"].iter().all(|folder| claim::says(path, &format!("{folder}/rotational")) != "0")
+}
+
 /// Whether a descriptor that goes past the page cache takes single blocks.
 fn takes_blocks(file: &OwnedFd) -> bool {
     let block = BLOCK_BYTES as usize;
@@ -185,7 +211,7 @@ fn takes_blocks(file: &OwnedFd) -> bool {
 
 impl LiveDevice for ServedFile {
     fn caps(&self) -> Caps {
-        Caps { blocks: self.bytes.div_ceil(BLOCK_BYTES), depth: self.depth, seek: false }
+        Caps { blocks: self.bytes.div_ceil(BLOCK_BYTES), depth: self.depth, seek: self.seek_by }
     }
 
     fn bytes(&self) -> u64 {
@@ -200,11 +226,14 @@ impl LiveDevice for ServedFile {
         memory: Option<Slice>,
         kernel: &mut dyn Kernel,
     ) -> io::Result<()> {
-        if command.verb == Verb::Seek {
+        let seeks = command.verb == Verb::Seek;
+        if seeks && self.seek_by != SeekBy::Read {
             self.done.push_back(Done::now(now, tag, Outcome::Ok));
             return Ok(());
         }
         let from = command.at.start.0 * BLOCK_BYTES;
+        // The kernel may write several into the same memory, which nobody reads.
+        let memory = if seeks { Some(self.unread.clone()) } else { memory };
         let memory = memory.map(|memory| self.inside(command.verb, memory, from));
         let (verb, bytes) = (command.verb, command.at.bytes());
         self.flying[tag.0 as usize] = Some(FileCommand { verb, memory, from, bytes });
@@ -315,8 +344,9 @@ pub(crate) fn alike(file: &OwnedFd, at: Extent) -> (u64, bool) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::kernel::PlayedKernel;
     use crate::{Clock, Host};
-    use block::Place;
+    use block::{Place, RequestId};
 
     /// A command on a file, carried out.
     fn done(file: &mut ServedFile, verb: Verb, at: Extent, memory: &Slice) -> Outcome {
@@ -380,5 +410,88 @@ mod tests {
         let held = std::fs::read(&path).expect("a file");
         std::fs::remove_file(&path).expect("its file");
         assert!(held[..4096] == [3; 4096] && held[4096..] == [5; 4096]);
+    }
+
+    /// What a kernel was asked to read: from which byte, how many; and the token of each.
+    #[derive(Default)]
+    struct Asked(Vec<(RingToken, u64, Slice)>);
+
+    impl PlayedKernel for Asked {
+        fn time(&self) -> Time {
+            Time(7)
+        }
+
+        fn note(&mut self, token: RingToken, op: RingOp) {
+            let RingOp::Read(slice, from) = op else { panic!("a seek is a read") };
+            self.0.push((token, from, slice));
+        }
+    }
+
+    fn seek_to(block: u64) -> Command {
+        Command::new(Verb::Seek, Extent::new(block, 1), Place::Request(RequestId(3), 5))
+    }
+
+    /// A file of ten blocks, without a name.
+    fn ten_blocks(direct: bool) -> ServedFile {
+        let path = std::env::temp_dir().join(format!("halfturn-ten-{}-{direct}", std::process::id()));
+        std::fs::write(&path, [9; 5120]).expect("a file");
+        let file = std::fs::File::open(&path).expect("its file");
+        std::fs::remove_file(&path).expect("its name");
+        ServedFile::over(file.into(), 5120, 4, direct)
+    }
+
+    #[test]
+    fn a_seek_reads_one_block_of_which_nobody_is_given_anything() {
+        let (mut file, mut kernel) = (ten_blocks(true).seeking(SeekBy::Read), Asked::default());
+        assert_eq!(file.caps().seek, SeekBy::Read);
+        let client = Slice::new(512);
+        file.issue(Time::ZERO, Tag(2), &seek_to(9), Some(client.clone()), &mut kernel).expect("issued");
+        assert_eq!(file.next_completion(Time(7)), None, "the arm is on its way");
+        let (token, from, into) = kernel.0.pop().expect("a read");
+        assert_eq!((token, from, into.bytes, kernel.0.len()), (RingToken::Unit(2), 9 * 512, 512, 0));
+        assert!(!Rc::ptr_eq(&into.buffer, &client.buffer), "its bytes are nobody's");
+        file.on_completion(Time(8), Tag(2), 512, &mut kernel).expect("it goes on");
+        let done = file.next_completion(Time(8)).expect("it came back");
+        assert_eq!((done.tag, done.happened, done.outcome), (Tag(2), Time(8), Outcome::Ok));
+    }
+
+    #[test]
+    fn a_seek_that_could_not_read_has_not_happened() {
+        let (mut file, mut kernel) = (ten_blocks(true).seeking(SeekBy::Read), Asked::default());
+        // The kernel says that there is nothing, or why not.
+        for (result, errno) in [(0, EIO), (-EIO, EIO), (-EINVAL, EINVAL)] {
+            file.issue(Time::ZERO, Tag(0), &seek_to(1), None, &mut kernel).expect("issued");
+            file.on_completion(Time(8), Tag(0), result, &mut kernel).expect("it goes on");
+            assert_eq!(file.next_completion(Time(8)).map(|done| done.outcome), Some(Outcome::Failed(errno)));
+            assert_eq!(kernel.0.drain(..).count(), 1, "it is not tried again");
+        }
+    }
+
+    #[test]
+    fn nothing_moves_for_a_seek_where_no_arm_is_reached() {
+        let through = |by| ten_blocks(false).seeking(by);
+        for mut file in [through(SeekBy::Read), ten_blocks(true), ten_blocks(true).seeking(SeekBy::Nothing)] {
+            let mut kernel = Asked::default();
+            assert_eq!(file.caps().seek, SeekBy::Nothing);
+            file.issue(Time(4), Tag(1), &seek_to(3), None, &mut kernel).expect("issued");
+            let done = file.next_completion(Time(4)).expect("at once");
+            assert_eq!((done.outcome, kernel.0.len()), (Outcome::Ok, 0));
+        }
+    }
+
+    /// Whether a file system takes reads past the page cache, this one or that of the test, is told by the file itself.
+    #[test]
+    fn a_file_is_read_for_a_seek_only_past_the_page_cache() {
+        let path = std::env::temp_dir().join(format!("halfturn-arm-{}", std::process::id()));
+        std::fs::write(&path, [9; 5120]).expect("a file");
+        for cache in [PageCache::Past, PageCache::Through] {
+            let mut file = ServedFile::open(&path, 1, Use::Reads, cache).expect("a file");
+            let reads = cache == PageCache::Past && file.is_direct() && !file.in_memory;
+            assert_eq!(file.caps().seek == SeekBy::Read, reads, "{cache:?}");
+            let client = Slice::new(512);
+            assert_eq!(done(&mut file, Verb::Seek, Extent::new(4, 1), &client), Outcome::Ok);
+            assert!(client.to_vec() == [0; 512]);
+        }
+        std::fs::remove_file(&path).expect("its file");
     }
 }

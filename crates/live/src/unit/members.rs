@@ -302,7 +302,11 @@ impl Kernel for Shifted<'_> {
 impl LiveDevice for Members {
     fn caps(&self) -> Caps {
         let depth = self.disks().iter().map(|member| member.depth).sum::<u32>();
-        Caps { blocks: self.geometry.blocks(), depth: depth.try_into().unwrap_or(u16::MAX), seek: false }
+        Caps {
+            blocks: self.geometry.blocks(),
+            depth: depth.try_into().unwrap_or(u16::MAX),
+            seek: block::SeekBy::Nothing,
+        }
     }
 
     fn members(&self) -> Vec<Caps> {

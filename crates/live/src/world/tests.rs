@@ -24,7 +24,7 @@ struct Pair {
 
 impl LiveDevice for Pair {
     fn caps(&self) -> Caps {
-        Caps { blocks: 100, depth: 2, seek: false }
+        Caps { blocks: 100, depth: 2, seek: block::SeekBy::Nothing }
     }
 
     fn members(&self) -> Vec<Caps> {

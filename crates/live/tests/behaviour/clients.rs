@@ -1,12 +1,16 @@
 //! What clients write they read again, whatever they do to one another.
 
 use crate::service::Running;
+use block::{SeekBy, Verb};
 use live::Remote;
+use live::log::{LogReader, LogRecord};
 use nbd::{Address, ClientRequest, CommandFlags, Errno, RequestType, Uri};
 use rand_core::{Rng, SeedableRng};
 use rand_pcg::Pcg64Mcg;
+use sched::Action;
 use std::io::Write;
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 use std::time::Duration;
 
 const RAM: &str = r#"
@@ -98,7 +102,8 @@ pub fn ask_at_random(service: &Running, export: &str, part: (u64, u64), seed: u6
     kept
 }
 
-fn all_at_random(text: &str, scale: f64, rounds: u64) {
+/// Has four clients ask at random; what was logged.
+fn all_at_random(text: &str, scale: f64, rounds: u64) -> Vec<u8> {
     let service = Running::new(text, scale);
     std::thread::scope(|scope| {
         for (seed, (export, from)) in [("a", 0), ("a", 500_001), ("b", 0), ("b", 500_001)].into_iter().enumerate() {
@@ -106,10 +111,12 @@ fn all_at_random(text: &str, scale: f64, rounds: u64) {
             scope.spawn(move || ask_at_random(service, export, (from, 500_000), seed as u64 + 1, rounds));
         }
     });
-    let ended = service.stop();
-    let [a, b] = &ended.reports[..] else { panic!("two volumes") };
+    let (ended, log) = service.stop_with_log();
+    let of = |name: &str| ended.reports.iter().find(|report| report.name == name).expect("a volume");
+    let (a, b) = (of("a"), of("b"));
     assert!(a.counts.reads > 0 && b.counts.writes > 0 && a.counts.failed == 0, "{a:?} {b:?}");
     assert_eq!((a.clients, b.clients), (0, 0));
+    log
 }
 
 #[test]
@@ -120,6 +127,34 @@ fn of_memory_each_reads_what_it_wrote() {
 #[test]
 fn of_an_emulated_drive_each_reads_what_it_wrote() {
     all_at_random(EMULATED, 200.0, 100);
+}
+
+/// How many parts of seeks were asked of the device, by what it does for one.
+fn count_parts(log: &[u8]) -> (SeekBy, usize) {
+    let (head, mut reader) = LogReader::new(Path::new("log"), log).expect("a log");
+    let next = || reader.read().expect("a record");
+    let parts = std::iter::from_fn(next)
+        .filter(|record| matches!(record, LogRecord::Action(Action::Issue(_, _, it)) if it.verb == Verb::Seek));
+    let parts = parts.count();
+    (head.caps[0].seek, parts)
+}
+
+/// One volume lies at the beginning of the drive, the other at its end.
+#[test]
+fn what_is_read_for_parts_of_a_seek_reaches_no_client() {
+    for (seek_by, by, some) in [("nothing", SeekBy::Nothing, false), ("read", SeekBy::Read, true)] {
+        let text = EMULATED
+            .replace("satf", "fcfs")
+            .replace("st318437lw\"", &format!("st318437lw\"\nwrite_buffer = false\nseek_by = \"{seek_by}\""))
+            .replace("preemption", "plan = { split = \"always\", jit = false }\npreemption")
+            .replace(
+                "[[volume]]\nname = \"b\"",
+                "[[volume]]\nname = \"between\"\nsize = \"16GiB\"\n[[volume]]\nname = \"b\"",
+            );
+        let (found, parts) = count_parts(&all_at_random(&text, 20.0, 60));
+        println!("{seek_by}: {parts} parts of seeks");
+        assert_eq!((found, parts > 0), (by, some), "{parts} parts");
+    }
 }
 
 #[test]

@@ -52,12 +52,18 @@ impl Running {
 
     /// Has it end, all that was asked being done; then the same core decides the same again.
     pub fn stop(self) -> ServiceReport {
+        self.stop_with_log().0
+    }
+
+    /// The same, and what was logged.
+    pub fn stop_with_log(self) -> (ServiceReport, Vec<u8>) {
         assert!(self.caller.tell(EngineMessage::Stop));
         let ended = self.thread.join().expect("it did not panic");
         let replayed = live::replay(&self.folder.join("log")).expect("a log");
         assert_eq!((replayed.differs, replayed.whole), (None, true));
         assert!(replayed.actions > 0);
+        let log = std::fs::read(self.folder.join("log")).expect("a log");
         std::fs::remove_dir_all(&self.folder).expect("its folder");
-        ended
+        (ended, log)
     }
 }

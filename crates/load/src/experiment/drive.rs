@@ -1,7 +1,7 @@
 //! `[drive]`, or `[[disk]]` as often as there are: which drive, and which of its parts are switched on.
 
 use super::Believed;
-use block::{At, BLOCK_BYTES, BadInput, Span, Time, units};
+use block::{At, BLOCK_BYTES, BadInput, SeekBy, Span, Time, units};
 use config::{Document, NamedBy, Section, Table, Word, Words};
 use disk::{Drift, Model, Other, Sheet, Truth};
 use sched::array::MOST_DISKS;
@@ -34,6 +34,12 @@ config::keys! {
     /// Through the page cache what was read or written of late comes from memory, and the scheduler has no say in when the disk is
     /// at work.
     DIRECT: bool = bool("direct").usually("true");
+    /// How the arm is moved where nothing is to be transferred: for the parts of a long seek (`split`). A file or a block device has
+    /// no command for it: SEEK(10) of SCSI is obsolete, and most systems and drives that take it move no arm. Of those parts each is a
+    /// read of one block past the page cache, chosen to pass when the arm is there. Where the drive has that block in its own memory,
+    /// no arm moves, and nobody can tell beforehand.
+    SEEK_BY: Means = word("seek_by").else_told("`command`; of a file or a block device `read`, or `nothing` where it is not \
+        read past the page cache, or the kernel says that nothing in it turns");
     /// Where an emulated drive keeps its data.
     CONTENTS: Kept = word("contents").usually("memory");
     /// Most memory that an emulated drive takes for its data.
@@ -133,6 +139,8 @@ pub struct DriveChoice {
     pub write_buffer: bool,
     /// Commands given to it at once, which it orders itself; nothing: as many as its file says it takes.
     pub queue: Option<u16>,
+    /// How its arm is moved where nothing is to be transferred; nothing: as a drive of its kind is.
+    pub seek_by: Option<SeekBy>,
     /// How it comes to differ in use from what it was, which nobody is told.
     pub drift: Option<Drift>,
 }
@@ -153,6 +161,7 @@ impl DriveChoice {
             read_cache,
             write_buffer,
             queue: Some(queue),
+            seek_by: None,
             drift: None,
         }
     }
@@ -234,10 +243,17 @@ impl DriveChoice {
                 sheet.cache = self.switch_caches(sheet.cache);
                 sheet.unmeasured = self.find_unmeasured(&sheet);
                 sheet.queue.depth = depth;
+                sheet.seek_by = self.seek_by.unwrap_or_default();
                 let truth = if self.noise { truth } else { Truth::default() };
                 let seek_noise = self.seek_noise.unwrap_or(truth.seek_noise);
                 let truth = Truth { seek_noise, drift: self.drift, ..truth };
                 Model::Disk(Box::new(disk::Drive { sheet, truth }))
+            }
+            Model::Other(_) if self.seek_by.is_some_and(|by| by != SeekBy::Nothing) => {
+                return bad(
+                    "only the arm of a disk is moved without a transfer".into(),
+                    "take `seek_by` out of [drive], or choose a disk",
+                );
             }
             Model::Other(_) if self.drift.is_some() || self.seek_noise.is_some() => {
                 let mend = "take `drift` and `seek_noise` out of [drive], or choose a disk";
@@ -317,6 +333,7 @@ pub(super) fn read_one(section: &Section, folder: &Path) -> Result<DriveChoice, 
     }
     let changes = changes(section, model.as_deref())?;
     let queue = if has_table(section, QUEUE.name()) { None } else { section.get(&QUEUE)? };
+    let seek_by = read_seek_by(section, live.as_ref())?;
     let choice = DriveChoice {
         model: model.unwrap_or_default(),
         changes,
@@ -327,6 +344,7 @@ pub(super) fn read_one(section: &Section, folder: &Path) -> Result<DriveChoice, 
         read_cache: section.value(&READ_CACHE)?,
         write_buffer: section.value(&WRITE_BUFFER)?,
         queue: queue.map(|queue| queue as u16),
+        seek_by,
         drift: section.section(drift().name())?.map(|drift| read_drift(&drift)).transpose()?,
     };
     section.close()?;
@@ -385,6 +403,38 @@ impl Words for Kept {
             "in the sparse file that `file` names. It keeps them when the service ends or is killed, but not when the host loses power",
         ),
     ];
+}
+
+/// How an arm is moved without a transfer, as a file says it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Means(SeekBy);
+
+impl Words for Means {
+    const WORDS: &'static [Word<Means>] = &[
+        Word::new("nothing", Means(SeekBy::Nothing), "it is not: seeks are never made in parts"),
+        Word::new(
+            "command",
+            Means(SeekBy::Command),
+            "by a command of its own, which a drive has that is simulated or emulated",
+        ),
+        Word::new("read", Means(SeekBy::Read), "by a read of one block, which waits until that has passed"),
+    ];
+}
+
+/// How the arm of what serves is to be moved without a transfer, where the file says it and it can be.
+fn read_seek_by(section: &Section, live: Option<&Live>) -> Result<Option<SeekBy>, BadInput> {
+    let Some(Means(by)) = section.get(&SEEK_BY)? else { return Ok(None) };
+    let refuse = |what: &str, mend: &str| Err(section.error(SEEK_BY.name(), what, mend));
+    match (live, by) {
+        (Some(Live::File(_)), SeekBy::Command) => {
+            refuse("a file or a block device takes no command that only moves its arm", "write `read`, or `nothing`")
+        }
+        (Some(Live::File(_)), SeekBy::Read) if !section.value(&DIRECT)? => {
+            refuse("what is read through the page cache moves no arm", "take `direct = false` out, or write `nothing`")
+        }
+        (Some(Live::Ram(_)), SeekBy::Command | SeekBy::Read) => refuse("memory has no arm", "take `seek_by` out"),
+        _ => Ok(Some(by)),
+    }
 }
 
 /// What serves in real time; and the model of an emulated drive.

@@ -89,7 +89,8 @@ config::keys! {
     OFFSET: Option<Span> = span_or("offset", "auto").else_told("auto; 1.5ms of `virtual-io-2002`");
     /// What to do where there is less slack than `offset`.
     SHORT_SLACK: Short = word("short_slack").else_told("at-once; next-revolution of `virtual-io-2002`");
-    /// Whether long seeks are made in parts.
+    /// Whether long seeks are made in parts. How the arm is moved for one, `seek_by` of `[drive]` says: of a disk that is served by a
+    /// read of one block. Where nothing moves it, seeks are whole.
     SPLIT: Split = word("split").else_told("masked; always of `virtual-io-2002`");
     /// The share of the cylinders beyond which a seek is long.
     SPLIT_BEYOND: f64 = share("split_beyond").else_told("0.5");

@@ -22,7 +22,7 @@ pub use kind::{Knowledge, Manual, Recipe, Taker, Tells};
 pub use mimic::Mimic;
 pub use profile::{PROFILE, Profile};
 
-use block::{Command, Direction, Extent, Lbn, Outcome, Span, Time, Verb};
+use block::{Command, Direction, Extent, Lbn, Outcome, SeekBy, Span, Time, Verb};
 use config::{Word, Words};
 
 /// Makes of the files of predictors one type, [`Choice`], and the list of all: first those made of what is known of a device,
@@ -333,9 +333,15 @@ pub trait Predictor {
     }
 
     /// A block on the way to `spot`, after the first of so many equal parts.
-    fn midway(&self, spot: Self::Spot, parts: u32) -> Option<Lbn> {
-        let _ = (spot, parts);
+    fn midway(&self, now: Time, spot: Self::Spot, parts: u32, by: SeekBy) -> Option<Lbn> {
+        let _ = (now, spot, parts, by);
         None
+    }
+
+    /// By how much a part of a seek to a place takes longer that is a read, if the block is one that passes when the arm is there.
+    fn touch_time(&self, spot: Self::Spot) -> Span {
+        let _ = spot;
+        Span::ZERO
     }
 
     /// How long a read takes that goes on where the last one ended.

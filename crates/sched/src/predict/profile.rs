@@ -11,7 +11,7 @@
 
 use super::{Approach, BufferBelief, Follower, Goal, Knowledge, Manual, Passing, Predictor, Recipe, Sieve, Tells};
 use crate::punctual::Arrival;
-use block::{Command, Direction, Extent, Lbn, Outcome, Span, Time, Verb};
+use block::{Command, Direction, Extent, Lbn, Outcome, SeekBy, Span, Time, Verb};
 use disk::{Beneath, Cache, Drain, Mechanics, Overheads, Progress, Sheet, Spin, Spot, Track};
 use std::sync::Arc;
 
@@ -406,8 +406,15 @@ impl Predictor for Profile {
         self.overheads.read.a(self.last) + self.mechanics.seek.time(distance)
     }
 
-    fn midway(&self, spot: Spot, parts: u32) -> Option<Lbn> {
-        Some(self.mechanics.layout.midway(self.left.track.cylinder, spot.track.cylinder, parts))
+    fn midway(&self, now: Time, spot: Spot, parts: u32, by: SeekBy) -> Option<Lbn> {
+        let on = self.mechanics.layout.midway(self.left.track.cylinder, spot.track.cylinder, parts);
+        Some(if by == SeekBy::Read { self.find_first_passing(now, on) } else { on })
+    }
+
+    fn touch_time(&self, spot: Spot) -> Span {
+        // The arm comes in the middle of a sector, and the next one is read.
+        let sectors = Span(2 * self.mechanics.sector_time(spot.track.zone).0);
+        self.early() + sectors + self.overheads.done.read
     }
 
     #[inline(never)]

@@ -88,7 +88,7 @@ impl<P: Predictor + 'static> Stage<P> {
         let drive = ToyDrive::new(sheet, dice.below(u64::MAX));
         Stage {
             core: Core::new(
-                Caps { blocks, depth: 1, seek: true },
+                Caps { blocks, depth: 1, seek: block::SeekBy::Command },
                 scene.room,
                 belief,
                 Rules::default(),

@@ -6,8 +6,8 @@ use crate::random::check;
 use crate::toy::{Dice, ToyDrive};
 use block::errno::{ECANCELED, EIO};
 use block::{
-    Caps, Change, Command, DiskId, Ending, Extent, FrameId, Op, Outcome, Place, Qos, Request, RequestId, Span, Tag,
-    Time, Verb,
+    Caps, Change, Command, DiskId, Ending, Extent, FrameId, Op, Outcome, Place, Qos, Request, RequestId, SeekBy, Span,
+    Tag, Time, Verb,
 };
 use disk::{Sheet, catalogue};
 use proptest::prelude::*;
@@ -24,8 +24,8 @@ const LIMIT: u32 = 40;
 #[derive(Clone, Debug)]
 struct Scene {
     rules: Rules,
-    /// Whether the drive can move its arm without a transfer.
-    seek: bool,
+    /// How the drive moves its arm without a transfer.
+    seek: SeekBy,
     drive: &'static str,
     policy: &'static str,
     requests: u32,
@@ -41,7 +41,8 @@ fn scenes() -> impl Strategy<Value = Scene> {
     let policies = vec!["fcfs", "look", "c-look", "sstf", "satf", "asatf", "lookahead", "yield", "batch-look"];
     let policy = prop::sample::select(policies);
     let gap = prop_oneof![(0..4_000_000u64), (4_000_000..60_000_000u64)].prop_map(Span);
-    (rules(), any::<bool>(), drive, policy, 20..150u32, gap, 0..7u64, any::<u64>()).prop_map(
+    let seek = prop::sample::select(vec![SeekBy::Nothing, SeekBy::Command, SeekBy::Read]);
+    (rules(), seek, drive, policy, 20..150u32, gap, 0..7u64, any::<u64>()).prop_map(
         |(rules, seek, drive, policy, requests, gap, writes, seed)| Scene {
             rules,
             seek,
@@ -391,7 +392,8 @@ impl Chaos {
                 self.none_is_passed_over(self.target.expect("slack has a target"));
             }
             Place::Request(id, _) if verb == Verb::Seek => {
-                assert!(self.scene.seek && self.plan.split != Split::Never && !whole, "{command:?} splits a seek");
+                let splits = self.scene.seek != SeekBy::Nothing && self.plan.split != Split::Never;
+                assert!(splits && !whole, "{command:?} splits a seek");
                 assert_eq!((Some(id), at.blocks), (self.target, 1));
                 self.none_is_passed_over(id);
             }
@@ -401,7 +403,7 @@ impl Chaos {
         }
         let outcome = if self.dice.once_in(40) { Outcome::Failed(EIO) } else { Outcome::Ok };
         let hindered = self.dice.once_in(10);
-        let mut end = self.drive.serve(self.now, &command, hindered);
+        let mut end = self.drive.serve(self.now, &self.scene.seek.as_done(command), hindered);
         if verb == Verb::Flush {
             end += Span(self.dice.below(60_000_000));
             self.flushed = true;
@@ -553,8 +555,7 @@ impl World for Chaos {
 
 fn play<P: Predictor + 'static>(scene: &Scene, sheet: &Sheet, belief: P) -> (Chaos, Tally) {
     let caps = Caps { blocks: sheet.mechanics.layout.blocks(), depth: 1, seek: scene.seek };
-    let name = scene.policy;
-    let policy = policy::with(name, &[("batch", "4".into()), ("age_limit", "'90ms'".into())]);
+    let policy = policy::with(scene.policy, &[("batch", "4".into()), ("age_limit", "'90ms'".into())]);
     let make = move || policy.make(&Beside::default());
     let mut core = Core::new(caps, LIMIT, belief, scene.rules.clone(), Box::new(make));
     let mut world = Chaos::new(scene, sheet);
@@ -589,8 +590,8 @@ fn whatever_a_plan_allows_comes_about() {
         ..Plan::VIRTUAL_IO_2002
     };
     let rules = Rules { plan: Some(plan), preemption: Preemption::Priority, ..Rules::default() };
-    let gap = Span(12_000_000);
-    let scene = Scene { rules, seek: true, drive: "atlas10k", policy: "satf", requests: 6000, gap, writes: 2, seed: 1 };
+    let (drive, policy, seek) = ("atlas10k", "satf", SeekBy::Command);
+    let scene = Scene { rules, seek, drive, policy, requests: 6000, gap: Span(12_000_000), writes: 2, seed: 1 };
     let (world, tally) = play(&scene, &sheet, Profile::new(&sheet));
     println!("{} finished, {} did not, {} blocks copied", world.finished, world.refused, world.copied);
     assert!(world.finished > 1000 && world.refused > 500 && world.copied > 1000);

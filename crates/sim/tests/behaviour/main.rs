@@ -44,6 +44,7 @@ mod requests;
 mod scans;
 mod schedules;
 mod script;
+mod seeks;
 mod series;
 mod shares;
 mod short_commands;

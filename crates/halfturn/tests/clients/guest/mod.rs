@@ -6,6 +6,7 @@ mod beside;
 mod block_devices;
 mod rebuilding;
 mod schedulers;
+mod seeking;
 
 use crate::server::{Folder, patient};
 use crate::tool::{run, skip};

@@ -112,6 +112,13 @@ impl Profile {
         Some(Passing { ranges, blocks: count << shift, longest, track_end: place(held) })
     }
 
+    /// The block of the track of a block that passes first when the arm can be there; that block itself where nobody knows.
+    pub(super) fn find_first_passing(&self, now: Time, on: Lbn) -> Lbn {
+        let passing = self.find_passing(now, on, None, Span::ZERO);
+        let ranges = passing.into_iter().flat_map(|passing| passing.ranges);
+        ranges.into_iter().find(|(from, to)| from < to).map_or(on, |(from, _)| from)
+    }
+
     /// When the arm may leave for something else, and where it is then, where a command that is given `given` has this overhead: a
     /// drive that reads on finishes its sector, or is on its way to the next track.
     fn departure(&self, ahead: &ReadAhead, given: Time, overhead: Span) -> (Time, Spot) {
