@@ -16,8 +16,6 @@ const KEPT: usize = 64;
 const MANY: u32 = 32;
 /// Sectors that a read of one in memory begins before it, to end on the medium.
 const RUN_UPS: [u64; 8] = [2, 40, 5, 90, 200, 13, 150, 260];
-/// The first sectors of a track: what crosses to it comes to them, or to others, but hardly to one of them.
-const BEGINS: u64 = 3;
 /// How many angles are remembered.
 const RECALLED: usize = 4096;
 
@@ -192,7 +190,9 @@ impl<'b, 'd, D: Device> Eye<'b, 'd, D> {
             if a.is_some_and(|a| at.is_some_and(|(angle, width)| signed_fraction(a - angle).abs() < THERE * width)) {
                 return Ok(a);
             }
-            if before + 3 > most && most >= BEGINS {
+            // What crosses to a track comes to its first sector, or to others. It goes on as the bus has it, which may be slower than the
+            // medium: those after the first would all end too late, and alike.
+            if before + 3 > most && most > 0 {
                 continue;
             }
             let (b, c) = (self.run_up(sector, before + 1)?, self.run_up(sector, before + 3)?);

@@ -108,8 +108,8 @@ impl Thoroughness {
         match self {
             Thoroughness::Thorough => None,
             Thoroughness::Quick => Some(
-                "quick: seeks over one distance an octave instead of three, two in each of the longest four octaves, each within \
-                 0.05 ms, so that the curve between may be off by more than 0.1 ms; late seeks not looked for; \
+                "quick: seeks over one distance an octave instead of three, and over four more where these tell least of the \
+                 curve, each within 0.05 ms, so that the curve between may be off by more than 0.1 ms; late seeks not looked for; \
                  throughput by chunk from one run of each size instead of three; \
                  what is left of the overhead of a read that waited in the drive not measured; \
                  what is not mapped within three minutes, less where a large memory took long to find, taken to go on as before",

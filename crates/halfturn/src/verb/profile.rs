@@ -42,8 +42,8 @@ pub struct ProfileArgs {
     /// Write the drive into this file (TOML)
     #[arg(short, long, value_name = "DRIVE.toml")]
     output: Option<PathBuf>,
-    /// Take less time (5 min): one seek distance an octave instead of three, two in each of the longest four, so that the
-    /// curve may be off by more than 0.1 ms in between; no search for late seeks; one run for each chunk size instead of
+    /// Take less time (5 min): one seek distance an octave instead of three, and four more where these tell least, so that
+    /// the curve may be off by more than 0.1 ms in between; no search for late seeks; one run for each chunk size instead of
     /// three; three minutes for the map, the rest of which is extrapolated. With --mimic, a quarter of the distances
     #[arg(long)]
     quick: bool,

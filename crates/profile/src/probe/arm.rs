@@ -43,6 +43,10 @@ const UNLIKELY: f64 = 1e-9;
 const REJECTED: f64 = 1.92;
 /// The variance of a uniform draw from an interval of length one is a twelfth.
 const UNIFORM: f64 = 1.0 / 12.0;
+/// So much of a sector has passed when the next is waited for: what is left is for how late a pause may end.
+const NEARLY: f64 = 0.9;
+/// Trials after which it is looked where the next ones tell most.
+const TOGETHER: usize = 8;
 /// Trials of an estimate: at least, and at most.
 const TRIALS: (usize, usize) = (20, 72);
 
@@ -129,6 +133,13 @@ impl PatternTrack<'_> {
     /// The place of the track's first sector.
     fn begins(&self) -> SectorPlace {
         self.region.place_at(self.region.track_pattern(self.number))
+    }
+
+    /// How far it is from an angle until nearly the end of the sector there, revolutions.
+    fn until_next(&self, angle: f64) -> f64 {
+        let begins = self.begins();
+        let into = fraction(fraction(angle - begins.angle) * f64::from(begins.round));
+        (NEARLY - into).max(0.0) * begins.width()
     }
 
     /// The sector of data that begins nearest before an angle.
@@ -219,7 +230,13 @@ pub fn reach<'r, D: Device>(
             continue;
         };
         trials.push(trial);
-        if trials.len().is_multiple_of(8) {
+        if trials.len() > TOGETHER
+            && let Some((missed, caught)) = apart(&trials)
+        {
+            // Nothing seems to vary: each trial tells where the next is worth most. Half of them lie beyond, so that what does vary shows.
+            (centre, half) = (f64::midpoint(missed, caught), (caught - missed).max(NARROW * period));
+        }
+        if trials.len().is_multiple_of(TOGETHER) {
             let fit = fitted.fit(&trials);
             let caught = trials.iter().filter(|trial| trial.caught).count();
             let lopsided = caught.min(trials.len() - caught) < trials.len() / 6;
@@ -265,9 +282,13 @@ fn trial<D: Device>(
     let read_on = rest(eye.ahead, track.data).filter(|_| on);
     let called_off = if on && read_on.is_none() { width } else { 0.0 };
     let passes = period * to.begins().width() + called_off / 2.0;
-    let wanted = wanted + passes;
-    // Sectors come by in steps; a pause makes what is asked for come by at any moment.
-    let pause = (eye.bench.draw.unit() + read_on.unwrap_or(0) as f64) * width;
+    // Sectors come by in steps; a pause makes what is asked for come by at any moment. Where the arm is called off, or comes to the
+    // same track again, that is drawn; else the pause is as long as a sector needs to come by when it is wanted.
+    let is_drawn = same || called_off > 0.0;
+    let left = if is_drawn { 0.0 } else { (1.0 - NEARLY) * to.begins().width() };
+    let wanted = wanted + passes - left * period;
+    let drawn = if is_drawn { eye.bench.draw.unit() } else { 0.0 };
+    let pause = (drawn + read_on.unwrap_or(0) as f64) * width;
     let into = match same {
         // So that what comes by `wanted` ms after is the beginning of the track, which no reading ahead brings.
         true => track.data.saturating_sub(((wanted + pause) / width) as u64 + 1),
@@ -286,6 +307,10 @@ fn trial<D: Device>(
         return Ok(None);
     }
     eye.bench.idle(Span::from_ms(pause));
+    if !is_drawn {
+        let turned = eye.clock.phase(eye.bench.now()) + wanted / period;
+        eye.bench.idle(Span::from_ms(to.until_next(turned) * period));
+    }
     let looked = eye.bench.now();
     let phase = eye.clock.phase(looked);
     let sector = to.passing(phase + wanted / period);
@@ -342,6 +367,13 @@ fn rest((ahead, most): (Ahead, u64), track: u64) -> Option<u64> {
         Ahead::Most if most + 4 < track / 2 => Some(most + 2),
         _ => None,
     }
+}
+
+/// The last that was missed and the first that was caught, ms, where all that was caught came after all that was missed.
+fn apart(trials: &[Trial]) -> Option<(f64, f64)> {
+    let of = |caught: bool| trials.iter().filter(move |trial| trial.caught == caught).map(|trial| trial.at);
+    let (missed, caught) = (of(false).fold(f64::MIN, f64::max), of(true).fold(f64::MAX, f64::min));
+    (missed > f64::MIN && caught < f64::MAX && missed < caught).then_some((missed, caught))
 }
 
 /// How far it is, about a mean, from what was missed to what was caught.

@@ -14,9 +14,9 @@ use block::{BadInput, Device, Span, Verb};
 /// Distances measured for each doubling, and each of the first few.
 const EACH: u32 = 3;
 const FIRST: u64 = 8;
-/// In short one is measured for each doubling, and one more in each of so many of the longest: most requests that wait lie so far away,
-/// and only a point between tells where the curve ceases to be a root and becomes a line.
-const LONG: usize = 4;
+/// In short one is measured for each doubling, and then so many more where what lies around tells least of the curve: only points between
+/// tell where it ceases to be a root and becomes a line.
+const MORE: usize = 4;
 /// Distances measured besides where the curve is uneven, at most; and by how much it must be, ms.
 const BETWEEN: usize = 64;
 const UNEVEN: f64 = 0.08;
@@ -76,14 +76,11 @@ fn distances(most: u64) -> Vec<u64> {
     all
 }
 
-/// Fewer of them: one for each doubling, the longest, and one between each two of the last few.
+/// Fewer of them: one for each doubling, and the longest.
 fn few_distances(most: u64) -> Vec<u64> {
     let doubled = std::iter::successors(Some(1u64), |distance| Some(distance * 2));
     let mut all: Vec<u64> = doubled.take_while(|distance| (*distance as f64) < most as f64 * LONGEST).collect();
     all.push(most);
-    let longest = all[all.len().saturating_sub(LONG + 1)..].to_vec();
-    all.extend(longest.windows(2).map(|ends| libm::sqrt(ends[0] as f64 * ends[1] as f64) as u64));
-    all.sort_unstable();
     all.dedup();
     all
 }
@@ -146,7 +143,7 @@ fn curve<D: Device>(
     // Not quite from end to end: there are too few such pairs.
     let most = (cylinders - 2).min(cylinders - cylinders / 64);
     let (distances, between) = match effort {
-        Thoroughness::Quick => (few_distances(most), 0),
+        Thoroughness::Quick => (few_distances(most), MORE),
         Thoroughness::Thorough => (distances(most), BETWEEN),
     };
     let mut found = Vec::new();
@@ -154,7 +151,11 @@ fn curve<D: Device>(
         found.extend(over(eye, geometry, verb, (distance, 0), effort.enough())?.map(|one| (distance, one)));
     }
     for _ in 0..between {
-        let Some((at, distance)) = uneven(&found) else { break };
+        let next = match effort {
+            Thoroughness::Quick => least_told(&found.iter().map(|(far, one)| (*far, one.reach)).collect::<Vec<_>>()),
+            Thoroughness::Thorough => uneven(&found),
+        };
+        let Some((at, distance)) = next else { break };
         let Some(one) = over(eye, geometry, verb, (distance, 0), effort.enough())? else { break };
         found.insert(at, (distance, one));
     }
@@ -171,6 +172,36 @@ fn over<D: Device>(
 ) -> Result<Option<ReachTrials>, BadInput> {
     let cylinders = geometry.all_cylinders();
     reach(eye, verb, enough, |eye| apart(eye, geometry, cylinders, way))
+}
+
+/// The distance to be measured next, and its place: between two of which those around tell least, by how far each is from the curve
+/// through the others, beyond chance; where all are as those around tell, between the two that are farthest apart.
+fn least_told(found: &[(u64, ArmReach)]) -> Option<(usize, u64)> {
+    let point = |(far, reach): &(u64, ArmReach)| (*far as u32, reach.mean);
+    let off = |i: usize| {
+        if i == 0 || i + 1 == found.len() {
+            return 0.0;
+        }
+        let others: Vec<(u32, f64)> = found[..i].iter().chain(&found[i + 1..]).map(point).collect();
+        let (far, mean) = point(&found[i]);
+        ((disk::SeekCurve::Table(smooth(&others)).ms(far) - mean).abs() - found[i].1.within).max(0.0)
+    };
+    let offs: Vec<f64> = (0..found.len()).map(off).collect();
+    let ends = |at: usize| (found[at - 1].0, found[at].0);
+    let wide = |at: usize| libm::log(ends(at).1 as f64 / ends(at).0 as f64);
+    let worth = |at: usize| ((offs[at - 1] + offs[at]) * wide(at), ends(at).1 - ends(at).0);
+    let split = (1..found.len()).filter(|at| ends(*at).1 - ends(*at).0 > 1);
+    let at = split.max_by(|a, b| {
+        let (a, b) = (worth(*a), worth(*b));
+        a.0.total_cmp(&b.0).then(a.1.cmp(&b.1))
+    })?;
+    Some((at, middle(ends(at))))
+}
+
+/// The middle between two distances on a scale of doublings, neither of the two.
+fn middle((near, far): (u64, u64)) -> u64 {
+    let middle = libm::round(libm::sqrt(near as f64 * far as f64)) as u64;
+    middle.clamp(near + 1, far - 1)
 }
 
 /// The distance to be measured next, and its place: between two where the curve turns most from the line through those
@@ -192,8 +223,7 @@ fn uneven(found: &[(u64, ReachTrials)]) -> Option<(usize, u64)> {
         }
     }
     let (_, at) = most?;
-    let middle = libm::round(libm::sqrt(found[at - 1].0 as f64 * found[at].0 as f64)) as u64;
-    Some((at, middle.clamp(found[at - 1].0 + 1, found[at].0 - 1)))
+    Some((at, middle((found[at - 1].0, found[at].0))))
 }
 
 /// Whether the device reads on after a read: as most of five say.
@@ -299,6 +329,18 @@ mod tests {
         }
     }
 
+    /// Sectors come by every tenth of a millisecond, and a tenth of that is known after a few trials.
+    #[test]
+    fn in_short_moves_are_known_to_a_small_share_of_what_a_sector_takes() {
+        let mut platter = Platter::of_zones(2, &[(300, 60)]);
+        let geometry = platter.geometry.clone();
+        let moves = with_eye(&mut platter, |eye| learn(eye, &geometry, Verb::Read, Thoroughness::Quick));
+        let points = moves.expect("it answers").points;
+        let off = |point: &SeekPoint| point.reach.mean - platter.move_ns((0, 0), (point.distance, 0)) / 1e6;
+        let worst = points.iter().map(|point| off(point).abs()).fold(0.0, f64::max);
+        assert!(worst < 0.01 && points.iter().all(|point| point.reach.trials <= 24), "{worst}: {points:?}");
+    }
+
     #[test]
     fn distances_over_which_no_two_tracks_lie_are_not_measured() {
         let mut platter = Platter::of_zones(2, &[(20, 200), (20, 180)]);
@@ -329,10 +371,46 @@ mod tests {
         }
     }
 
+    /// Of curves that are a root up to a knee and then a line: what is measured where points tell least leaves less between than what
+    /// is measured between the farthest.
     #[test]
-    fn in_short_as_many_distances_are_laid_closer_where_most_of_the_way_is() {
-        let few = few_distances(100_000);
-        assert_eq!(few.iter().filter(|distance| **distance > 100_000 / 20).count(), 9, "{few:?}");
-        assert!(few.len() <= 22, "{few:?}");
+    fn in_short_more_distances_lie_where_a_curve_ceases_to_be_a_root() {
+        let mut draw = crate::draw::ProbeDraw::new(1);
+        let (mut even, mut chosen) = (0.0, 0.0);
+        for _ in 0..100 {
+            let (most, there) = (10_000 + draw.below(100_000), 2.0 + 4.0 * draw.unit());
+            let knee = (most as f64 * (0.1 + 0.3 * draw.unit())) as u32;
+            let e = (1.0 + 4.0 * draw.unit()) / most as f64;
+            let b = there / libm::sqrt(f64::from(knee));
+            let law =
+                disk::SeekCurve::TwoPiece { first: vec![], a: 1.0, b, knee, c: 1.0 + there - e * f64::from(knee), e };
+            let reach = |far: u64| ArmReach { mean: law.ms(far as u32), within: 0.005, ..ArmReach::default() };
+            let off = |found: &[(u64, ArmReach)]| {
+                let points: Vec<(u32, f64)> = found.iter().map(|(far, reach)| (*far as u32, reach.mean)).collect();
+                let curve = disk::SeekCurve::Table(smooth(&points));
+                (1..200).map(|i| (most * i / 200) as u32).map(|far| (curve.ms(far) - law.ms(far)).abs()).sum::<f64>()
+            };
+            let mut found: Vec<(u64, ArmReach)> =
+                few_distances(most).into_iter().map(|far| (far, reach(far))).collect();
+            let longest = found[found.len() - MORE - 1..].to_vec();
+            let mut evenly = found.clone();
+            evenly.extend(longest.windows(2).map(|ends| middle((ends[0].0, ends[1].0))).map(|far| (far, reach(far))));
+            evenly.sort_by_key(|(far, _)| *far);
+            for _ in 0..MORE {
+                let (at, far) = least_told(&found).expect("there is room between");
+                found.insert(at, (far, reach(far)));
+            }
+            assert!(found.is_sorted_by(|a, b| a.0 < b.0) && found.len() == evenly.len(), "{found:?}");
+            (even, chosen) = (even + off(&evenly), chosen + off(&found));
+        }
+        assert!(chosen < 0.6 * even, "{chosen} {even}");
+    }
+
+    #[test]
+    fn no_distance_is_measured_next_where_none_lies_between() {
+        let reach = ArmReach { mean: 1.0, within: 0.1, ..ArmReach::default() };
+        let of = |all: &[u64]| least_told(&all.iter().map(|far| (*far, reach)).collect::<Vec<_>>());
+        assert_eq!((of(&[]), of(&[1]), of(&[1, 2, 3])), (None, None, None));
+        assert_eq!((of(&[1, 2, 4]), of(&[1, 2, 4, 100])), (Some((2, 3)), Some((3, 20))));
     }
 }

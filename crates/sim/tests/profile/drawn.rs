@@ -12,6 +12,8 @@ use rayon::prelude::*;
 
 /// As fast as by the sheet is within this share of it.
 const ALIKE: f64 = 0.01;
+/// Loads that both are compared under: by one alone, equals differ by a third of a percent, and now and then by one.
+const LOADS: u64 = 8;
 /// The same, where the platter's speed wanders.
 const ALIKE_WANDERING: f64 = 0.05;
 
@@ -241,13 +243,16 @@ fn befall(seed: u64, drawn: &Drawn, effort: Thoroughness) -> Result<Fate, String
     let minutes = profile.time.as_secs() / 60.0;
     let ratio = match grade {
         Grade::Refused(_) => None,
-        _ => Some(mean_ms(seed, &drawn.text, Some(&found)) / mean_ms(seed, &drawn.text, None)),
+        _ => {
+            let all = |found| (0..LOADS).map(|load| mean_ms((seed, load), &drawn.text, found)).sum::<f64>();
+            Some(all(Some(&found)) / all(None))
+        }
     };
     Ok(Fate { grade, ratio, minutes, heads, off: known.validation.late, is_mapped })
 }
 
 /// The mean response of random reads under `satf`, of which 20 wait, by belief from a file or from the drive's own sheet.
-fn mean_ms(seed: u64, drive: &str, found: Option<&str>) -> f64 {
+fn mean_ms((seed, load): (u64, u64), drive: &str, found: Option<&str>) -> f64 {
     let folder = std::env::temp_dir().join(format!("halfturn-drawn-{seed}-{}", std::process::id()));
     std::fs::create_dir_all(&folder).expect("there is room");
     let file = |name: &str, text: &str| {
@@ -257,8 +262,9 @@ fn mean_ms(seed: u64, drive: &str, found: Option<&str>) -> f64 {
     let profile = found.map_or("sheet".to_owned(), |found| file("found.toml", found));
     let text = format!(
         "[drive]\nmodel = \"{}\"\n[scheduler]\npolicy = \"satf\"\nprofile = \"{profile}\"\n[[workload]]\nname = \"reads\"\n\
-        kind = \"closed\"\ndepth = 20\nsize = \"4KiB\"\n[run]\nrequests = 20000\nwarmup = \"0s\"\nseed = {seed}\n",
-        file("drive.toml", drive)
+        kind = \"closed\"\ndepth = 20\nsize = \"4KiB\"\n[run]\nrequests = 20000\nwarmup = \"0s\"\nseed = {}\n",
+        file("drive.toml", drive),
+        seed + load * 1_000_000,
     );
     let cases = load::experiment::parse("drawn.toml", &text, &[], None).unwrap_or_else(|error| panic!("{error}"));
     let results = sim::simulate(&cases, &sim::Unwatched).unwrap_or_else(|error| panic!("{error}"));
@@ -354,10 +360,11 @@ fn drives_that_keep_some_of_what_they_read_are_known() {
     }
 }
 
-/// Where some heads' tracks go on as before and others' do not, regions begin inside a band; what they begin with is a later head.
+/// Where some heads' tracks go on as before and others' do not, regions begin inside a band; what they begin with is a later head. Of
+/// 2478, whose bus is slower than its medium, what a read that crossed to such a track ended with was taken for its sectors' angles.
 #[test]
 fn uneven_surfaces_are_known_where_a_zone_of_one_head_ends() {
-    for seed in [2099, 2285, 2299, 2315] {
+    for seed in [2099, 2285, 2299, 2315, 2478] {
         let fate = befall(seed, &draw(seed), Thoroughness::Thorough).unwrap_or_else(|why| panic!("{seed}: {why}"));
         let slower = fate.ratio.expect("it is not refused") - 1.0;
         assert!(

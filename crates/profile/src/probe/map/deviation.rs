@@ -82,7 +82,9 @@ impl<D: Device> MapSurvey<'_, '_, '_, D> {
             let Some(witness) = stray else { break };
             (low, high) = (known, witness);
         }
-        Ok((high, self.readable_angle(high)?))
+        // Sectors of another width deviate some way into their track.
+        self.eye.since = high - region.place(high).sector.min(high - region.first);
+        Ok((high, self.seen_on_its_track(high)?))
     }
 
     /// What it means that a sector, the first, is not where the region under way has it.

@@ -201,6 +201,8 @@ impl<D: Device> MapSurvey<'_, '_, '_, D> {
             return Ok(None);
         };
         let expected = last.place_at(last.pattern(first));
+        // It may begin a track: a read that crossed to it would end as the bus has it, where that is slower than the medium.
+        self.eye.since = first;
         let left = learn::count_remaining(self.eye, (first, angle), expected.width())?;
         for track in [expected.track, expected.track + 1, expected.track.saturating_sub(1)] {
             let start = last.track_pattern(track);
