@@ -44,7 +44,7 @@ impl Document {
                 for (axis, label) in axes.iter().zip(&labels).rev() {
                     let node = &axis.values[rest % axis.values.len()];
                     rest /= axis.values.len();
-                    values.extend(shown(node).map(|value| (label.clone(), value)));
+                    values.extend(show_value(node).map(|value| (label.clone(), value)));
                     *follow(&mut document.root, &axis.way) = node.clone();
                 }
                 values.reverse();
@@ -77,7 +77,9 @@ impl Document {
                             return Err(self.error(value.origin, what, "give a value, or a list of several"));
                         }
                         TreeItem::List(list)
-                            if list.iter().all(|node| is_value(node, pairs.contains(&key.as_str()))) =>
+                            if list
+                                .iter()
+                                .all(|node| is_scalar(node) || (pairs.contains(&key.as_str()) && is_pair(node))) =>
                         {
                             axes.push(SweepAxis { way: way.clone(), path: path.clone(), values: list });
                         }
@@ -101,21 +103,21 @@ impl Document {
     }
 }
 
-/// Whether an element of a list is a value of its own.
-fn is_value(node: &Node, may_be_pair: bool) -> bool {
-    match &node.item {
-        TreeItem::Scalar(_) => true,
-        TreeItem::List(list) => may_be_pair && list.iter().all(|node| is_value(node, false)),
-        TreeItem::Table(_) => false,
-    }
+fn is_scalar(node: &Node) -> bool {
+    matches!(node.item, TreeItem::Scalar(_))
+}
+
+/// Whether an element of a list is a list of values itself.
+fn is_pair(node: &Node) -> bool {
+    matches!(&node.item, TreeItem::List(list) if list.iter().all(is_scalar))
 }
 
 /// A value as labels show it, those of a pair with a stroke between them.
-fn shown(node: &Node) -> Option<Scalar> {
+fn show_value(node: &Node) -> Option<Scalar> {
     match &node.item {
         TreeItem::Scalar(value) => Some(value.clone()),
         TreeItem::List(list) => {
-            let values: Vec<String> = list.iter().filter_map(shown).map(|value| value.to_string()).collect();
+            let values: Vec<String> = list.iter().filter_map(show_value).map(|value| value.to_string()).collect();
             Some(Scalar::Text(values.join("/")))
         }
         TreeItem::Table(_) => None,
