@@ -6,28 +6,29 @@ use block::{Extent, Lbn, Span};
 use disk::Sheet;
 use std::collections::BTreeMap;
 
-/// The share of a class's requests that may take longer than was promised.
-const LATE: f64 = 0.01;
+/// The share of a class's requests that may take longer than was promised: one in a hundred.
+pub(super) const LATE: f64 = 0.01;
 
 impl Experiment {
+    /// Classes that are promised a p99, and which.
+    pub(super) fn promises(&self) -> impl Iterator<Item = (&str, Span)> {
+        let rules = &self.scheduler.rules.classes;
+        self.classes().into_iter().zip(rules).filter_map(|(name, rule)| Some((name, rule.p99?)))
+    }
+
     /// Classes whose p99 is shorter than seek and rotation allow: more of their reads than the promise leaves begin later, whatever is
     /// interrupted for them. Of reads that follow one another, or fit into the drive's buffer, nothing is said.
     pub(crate) fn promises_too_short(&self, sheet: &Sheet) -> Vec<String> {
         if self.array.is_some() {
             return Vec::new();
         }
-        let names = self.classes();
-        let rules = &self.scheduler.rules.classes;
-        let promised = names.iter().zip(rules).filter_map(|(name, rule)| Some((*name, rule.p99?)));
-        promised.filter_map(|(name, p99)| self.too_short(name, p99, sheet)).collect()
+        self.promises().filter_map(|(name, p99)| self.too_short(name, p99, sheet)).collect()
     }
 
     /// Classes that did not have what was promised to them, in what was measured.
     #[must_use]
     pub fn promises_broken(&self, classes: &BTreeMap<String, Class>) -> Vec<String> {
-        let rules = self.scheduler.rules.classes.iter();
-        let promised = self.classes().into_iter().zip(rules).filter_map(|(name, rule)| Some((name, rule.p99?)));
-        let told = promised.filter_map(|(name, p99)| {
+        let told = self.promises().filter_map(|(name, p99)| {
             let had = classes.get(name)?.response_ms.p99;
             let broken = had > p99.as_ms();
             broken.then(|| format!("a p99 of {} ms was promised to '{name}': it was {had:.1} ms", p99.as_ms()))

@@ -1,6 +1,7 @@
 //! What a class or a volume may have of the arm's time: `share`, `floor`, `limit` and `window`.
 
 use super::asker::Asker;
+use super::promise::LATE;
 use super::{Believed, DriveChoice, Experiment, Scheduler, Volume};
 use block::{BadInput, Span};
 use config::{Key, Section};
@@ -122,9 +123,6 @@ pub(super) fn of_volume(section: &Section) -> Result<Option<Claim>, BadInput> {
     read(section, [&of_volume::SHARE, &of_volume::FLOOR, &of_volume::LIMIT], &of_volume::WINDOW)
 }
 
-/// Of arrivals at any time, more than one in a hundred may not wait for longer than a p99.
-const PROMISED: f64 = 0.01;
-
 impl Experiment {
     /// What is promised to a class and kept from it by a floor of another: while that is paid a slice, nobody interrupts, and of those
     /// who come then more wait than a 99th percentile allows.
@@ -134,13 +132,12 @@ impl Experiment {
             return Vec::new();
         };
         let names = self.classes();
-        let promised = || names.iter().zip(&rules.classes).filter_map(|(name, rule)| Some((name, rule.p99?)));
         let mut told = Vec::new();
         for (class, claim) in shares.claims().enumerate().filter(|(_, claim)| claim.floor > 0.0) {
             let slice = shares.slice(class as u8);
-            for (name, p99) in promised().filter(|(name, _)| names.get(class) != Some(name)) {
+            for (name, p99) in self.promises().filter(|(name, _)| names.get(class) != Some(name)) {
                 let late = claim.floor * (1.0 - p99.0 as f64 / slice.0 as f64);
-                if late > PROMISED {
+                if late > LATE {
                     let (owed, slice, p99) = (names.get(class).unwrap_or(&""), slice.as_ms(), p99.as_ms());
                     told.push(format!(
                         "the floor of '{owed}' keeps the arm for {slice} ms at once: about {:.0} % of the requests of '{name}' that come at any time will wait for longer than its p99 of {p99} ms, of those that each follow an answer fewer, unless '{owed}' has a shorter `window` or a lower `floor`",

@@ -64,8 +64,8 @@ fn where_the_disk_is_never_idle_a_budget_lets_nobody_interrupt() {
     assert!(often > 5000 && none < 20 && seldom > 100, "{often} {none} {seldom}");
 }
 
-/// Response of requests alone on a drive, one at a time, in ms: of half of them and of 95 and 99 of 100 at most; and what is told of a
-/// promise.
+/// What requests take alone on a drive, one at a time: the 50th, 95th and 99th percentile of their response in ms. And what is told of
+/// the p99 that they are promised.
 fn alone(model: &str, p99: f64, of: &str) -> ([f64; 3], Vec<String>) {
     let text = format!(
         "[drive]\nmodel = \"{model}\"\n[scheduler]\npolicy = \"satf\"\nio = \"semi-preemptible\"\npreemption = \"slo\"\n[scheduler.class.quick]\np99 = \"{p99}ms\"\n\

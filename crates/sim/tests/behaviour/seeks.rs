@@ -5,8 +5,8 @@ use block::SeekBy;
 use load::experiment::DriveChoice;
 use load::results::Run;
 
-/// Runs of a load of random reads that another kind of read interrupts: by no parts, by parts that are commands, and by parts that are
-/// reads.
+/// Runs random reads that are interrupted by more urgent ones, three times: with whole seeks, with parts of seeks that are commands, and
+/// with parts that are reads.
 fn runs(model: &str, plan: &str) -> Vec<Run> {
     let text = format!(
         r#"

@@ -343,8 +343,7 @@ fn heads_of(seed: u64, draw: u64) -> (u64, u64) {
 
 /// Heads are counted where angles alone do not show them: of 1042, bands of two heads, only the way from the one head to the other is
 /// turned otherwise; of 1037, 1049, 1076 and 1097, what the arm takes along the one head has no sharp edge; of 1079 and 1106, a change
-/// of heads takes longer than the way along a band, and of 2196 it seems so once, by chance; of 2294, each zone is a band that ends with
-/// it.
+/// of heads takes longer than the way along a band, and of 2196 it seems so once, by chance; of 2294, each band ends with its zone.
 #[test]
 fn heads_are_counted_wherever_their_pattern_hides() {
     for (seed, heads) in
