@@ -1,7 +1,8 @@
 //! Aged SATF: score = access time − `age_weight` × time waited; whatever has waited longer than `age_limit`
 //! goes first, oldest first.
 
-use super::greedy::{AGE_LIMIT, Ageing, Greedy, age_weight};
+use super::age::{AGE_LIMIT, Ageing, age_weight};
+use super::greedy::Greedy;
 use super::{Beside, Kind, Manual, Needs, Policy};
 use crate::predict::Predictor;
 use block::BadInput;

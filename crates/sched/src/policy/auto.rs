@@ -1,16 +1,14 @@
 //! Whatever the device: by distance while nothing more is known of it, by access time as soon as that was told better than
 //! distance tells it, and by arrival where distance was found to gain nothing.
 
-use super::greedy::{AGE_LIMIT, Ageing, Greedy, age_weight};
+use super::age::{AGE_BY_WAIT, AGE_LIMIT, Ageing};
+use super::greedy::Greedy;
 use super::sstf::Sstf;
 use super::{Beside, Kind, Manual, Needs, Policy};
 use crate::predict::{OrderBasis, Predictor};
 use crate::{Job, JobId, Jobs};
 use block::{BadInput, Span, Time};
-use config::{Key, Section};
-
-/// At this weight the longest waits are no longer than by distance.
-const AGE_WEIGHT: Key<f64> = age_weight("0.002");
+use config::Section;
 
 /// The values of its keys.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,19 +20,19 @@ impl Kind for Settings {
     const MANUAL: Manual = Manual {
         name: "auto",
         text: "Needs no choice and no knowledge, on any device: it begins as `sstf`, learns the device from the times at which commands complete (predictor `in-use`), and becomes `satf` once its forecasts are better than distance. Where nothing turns and distance gains nothing, it becomes `fcfs`; what changes is noticed and learned anew.",
-        keys: &[AGE_WEIGHT.about, AGE_LIMIT.about],
+        keys: &[AGE_BY_WAIT.about, AGE_LIMIT.about],
         example: "policy = \"auto\"",
         needs: Needs::Learning,
     };
 
     fn read(scheduler: &Section) -> Result<Settings, BadInput> {
-        Ok(Settings { ageing: Ageing::read(scheduler, &AGE_WEIGHT)? })
+        Ok(Settings { ageing: Ageing::read_by_wait(scheduler)? })
     }
 
     fn make<P: Predictor + 'static>(&self, _: &Beside) -> Box<dyn Policy<P>> {
         // Under a limit that nobody waits for, it keeps the order of arrival even where age does not count.
         let limit = self.ageing.limit.unwrap_or(Span(u64::MAX));
-        let by_time = Greedy::new(Ageing { limit: Some(limit), ..self.ageing });
+        let by_time = Greedy::new(self.ageing.within(limit));
         Box::new(AutoOrder { by_distance: Sstf::new(), by_time, limit })
     }
 }
@@ -60,6 +58,18 @@ impl<P: Predictor> Policy<P> for AutoOrder<P> {
     }
 
     fn take(&mut self, now: Time, jobs: &Jobs<P::Spot>, belief: &P) -> Option<JobId> {
+        let id = self.take_next(now, jobs, belief)?;
+        self.by_time.note_wait(now, jobs.get(id)?.arrived, jobs, belief);
+        Some(id)
+    }
+
+    fn candidates(&self) -> u64 {
+        Policy::<P>::candidates(&self.by_distance) + self.by_time.candidates()
+    }
+}
+
+impl<P: Predictor> AutoOrder<P> {
+    fn take_next(&mut self, now: Time, jobs: &Jobs<P::Spot>, belief: &P) -> Option<JobId> {
         let basis = belief.order_basis();
         if basis == OrderBasis::Forecasts {
             let id = self.by_time.take(now, jobs, belief)?;
@@ -75,9 +85,5 @@ impl<P: Predictor> Policy<P> for AutoOrder<P> {
         let id = self.by_distance.take(now, jobs, belief)?;
         self.by_time.remove(id, jobs.get(id)?, belief);
         Some(id)
-    }
-
-    fn candidates(&self) -> u64 {
-        Policy::<P>::candidates(&self.by_distance) + self.by_time.candidates()
     }
 }

@@ -11,71 +11,21 @@
 //! **Greedy policies are one search.** `sched::policy::greedy` walks outward from the head over small unsorted leaves
 //! under a sorted directory (`sched::sorted`), with exact lower bounds from the predictor; on one cylinder the bound
 //! uses the angle too, so a hot spot costs no more than a spread load. SATF and aged SATF are that search without a bias
-//! and with one. Ageing is a constant of the job: score = cost + weight · arrival orders as cost − weight ·
-//! waited does.
+//! and with one, which age makes ([`super::age`]).
 
 use super::Policy;
+use super::age::{AgeScore, Ageing};
 use super::fcfs::Fcfs;
 use super::walk::{self, Walk};
 use crate::predict::{Predictor, Sieve};
 use crate::sorted::{Entry, Leaf, Sorted};
 use crate::{Job, JobId, Jobs};
-use block::{BadInput, Direction, Op, Span, Time};
-use config::{Key, Section};
-
-/// What has waited too long goes first, in every policy that has the key.
-pub(super) const AGE_LIMIT: Key<Span> = Key::<Span>::span("age_limit")
-    .else_told("none")
-    .about("What has waited longer than this goes first, oldest first.");
-
-/// What waiting is worth, with the value it usually has.
-pub(super) const fn age_weight(usually: &'static str) -> Key<f64> {
-    Key::<f64>::number("age_weight", 0.0, f64::MAX).usually(usually).about(
-        "Positioning time taken off for each unit of time waited. The more, the fairer; from 100 on it is the order of arrival.",
-    )
-}
-
-/// How much a request gains by waiting.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Ageing {
-    /// Share of the time waited that is taken off the cost.
-    pub(super) weight: f64,
-    /// Whatever has waited longer goes first.
-    pub(super) limit: Option<Span>,
-}
-
-/// Some eighteen minutes, of which ticks are rounded to nothing that matters.
-const LONG: Span = Span(1 << 40);
-
-/// With so much taken off for each unit of time waited, a wait 0.3 ms longer outweighs the longest way of an arm: the order is
-/// that of arrival. Asked for as that, it has no number that could grow out of its bounds however great the weight; scores of
-/// lesser weights keep within theirs for weeks.
-const OUTWEIGHS: f64 = 100.0;
-
-impl Ageing {
-    /// Reads `weight`, as [`age_weight`] makes it for a policy, and [`AGE_LIMIT`].
-    pub(super) fn read(scheduler: &Section, weight: &Key<f64>) -> Result<Ageing, BadInput> {
-        Ok(Ageing { weight: scheduler.value(weight)?, limit: scheduler.get(&AGE_LIMIT)? })
-    }
-
-    /// The same, in order of arrival where age outweighs all else.
-    fn bound(self) -> Ageing {
-        if self.weight < OUTWEIGHS { self } else { Ageing { weight: 0.0, limit: Some(Span::ZERO) } }
-    }
-
-    /// Whether waiting counts at all.
-    fn is_some(self) -> bool {
-        self.weight > 0.0 || self.limit.is_some()
-    }
-}
+use block::{Direction, Op, Time};
 
 pub(super) struct Greedy<P: Predictor> {
     /// The requests that wait, by kind.
     waiting: [Sorted<P::Mark>; KINDS],
-    ageing: Ageing,
-    /// Ticks in a nanosecond, as the first request found them. A belief that learns the period of its drive anew would score those that
-    /// wait by other ticks than those that come.
-    ticks: Option<f64>,
+    age: AgeScore,
     /// In order of arrival; kept only where age counts.
     oldest: Fcfs,
     examined: u64,
@@ -158,25 +108,23 @@ impl KeepCandidates for Cheapest {
 
 impl<P: Predictor> Greedy<P> {
     pub(super) fn new(ageing: Ageing) -> Greedy<P> {
-        let ageing = ageing.bound();
         Greedy {
-            waiting: std::array::from_fn(|_| if ageing.weight > 0.0 { Sorted::by_bias() } else { Sorted::new() }),
-            ageing,
-            ticks: None,
+            waiting: std::array::from_fn(|_| if ageing.weighs() { Sorted::by_bias() } else { Sorted::new() }),
+            age: AgeScore::new(ageing),
             oldest: Fcfs::new(),
             examined: 0,
         }
     }
 
-    /// What a job's arrival adds to its score: w · arrival, so that waiting since earlier weighs less. The
-    /// term w · now is the same for all and is left out.
+    /// What a job's arrival adds to its score.
     pub(super) fn bias(&mut self, belief: &P, arrived: Time) -> u64 {
-        if self.ageing.weight == 0.0 {
-            return 0;
-        }
-        let ticks = *self.ticks.get_or_insert_with(|| belief.ticks(LONG) as f64 / LONG.0 as f64);
-        // Half of what there is leaves room for the cost.
-        ((self.ageing.weight * arrived.0 as f64 * ticks) as u64).min(u64::MAX / 2)
+        self.age.of(belief, arrived)
+    }
+
+    /// A job that came at `arrived` was taken, of all that wait here; the weight of age may follow how long they do.
+    pub(super) fn note_wait(&mut self, now: Time, arrived: Time, jobs: &Jobs<P::Spot>, belief: &P) {
+        let oldest = self.oldest(now, jobs, belief).first.map_or(now, |(_, arrived)| arrived);
+        self.age.note_wait(belief, now, now.since(arrived), oldest);
     }
 
     /// Offers what is worth it of a kind.
@@ -269,9 +217,10 @@ impl<P: Predictor> Greedy<P> {
         // One that was taken or removed may wait again, but with the policy of another rank.
         let waiting = &self.waiting;
         let held = |job: &Job<P::Spot>| waiting[kind(job.op)].holds(belief.key(job.spot), job.sequence);
-        let first = if self.ageing.is_some() { self.oldest.front(jobs, held) } else { None };
+        let first = if self.age.ageing().is_some() { self.oldest.front(jobs, held) } else { None };
         let first = first.and_then(|id| Some((id, jobs.get(id)?.arrived)));
-        let late = |(_, arrived): &(JobId, Time)| self.ageing.limit.is_some_and(|limit| now.since(*arrived) > limit);
+        let late =
+            |(_, arrived): &(JobId, Time)| self.age.ageing().limit.is_some_and(|limit| now.since(*arrived) > limit);
         let overdue = first.filter(late).map(|(id, _)| id);
         let floor = first.map_or(0, |(_, arrived)| self.bias(belief, arrived));
         Oldest { first, overdue, floor }
@@ -392,7 +341,7 @@ impl<P: Predictor> Policy<P> for Greedy<P> {
         let bias = self.bias(belief, job.arrived);
         let waiting = &mut self.waiting[kind(job.op)];
         waiting.add(Entry { key, sequence: job.sequence, bias, id, item });
-        if self.ageing.is_some() {
+        if self.age.ageing().is_some() {
             self.oldest.push(id, job);
         }
     }
@@ -407,7 +356,7 @@ impl<P: Predictor> Policy<P> for Greedy<P> {
 
     fn pass(&mut self, _: &Job<P::Spot>, _: &P) -> bool {
         // Where age counts, the first job sets by what ticks.
-        let passes = !self.ageing.is_some();
+        let passes = !self.age.ageing().is_some();
         self.examined += u64::from(passes);
         passes
     }
@@ -421,7 +370,7 @@ impl<P: Predictor> Policy<P> for Greedy<P> {
 mod tests {
     use super::*;
     use crate::predict::Distance;
-    use block::{Command, Extent, Lbn, Outcome, Qos, Request, RequestId};
+    use block::{Command, Extent, Lbn, Outcome, Qos, Request, RequestId, Span};
 
     /// Counts by shorter ticks from when on it has learned so.
     #[derive(Default)]
@@ -474,7 +423,7 @@ mod tests {
     fn age_is_counted_in_the_same_ticks_whatever_is_learned() {
         for (before, after) in [(0, 1), (1, 0)] {
             let mut belief = Relearned { plain: Distance::default(), finer: before };
-            let mut policy = Greedy::<Relearned>::new(Ageing { weight: 0.5, limit: None });
+            let mut policy = Greedy::<Relearned>::new(Ageing::by_weight(0.5));
             let mut jobs = Jobs::new();
             let add = |jobs: &mut Jobs<Lbn>, id: u32, ms: u64, belief: &Relearned, policy: &mut Greedy<Relearned>| {
                 let request =

@@ -14,7 +14,8 @@
 //! count less: a narrow beam with that discount gains as much as a wide one without, since of a plan only its first
 //! request comes true.
 
-use super::greedy::{AGE_LIMIT, Ageing, Candidate, Greedy, KeepCandidates, age_weight};
+use super::age::{AGE_LIMIT, Ageing, age_weight};
+use super::greedy::{Candidate, Greedy, KeepCandidates};
 use super::{Beside, Kind, Manual, Needs, Policy};
 use crate::beam;
 use crate::predict::Predictor;

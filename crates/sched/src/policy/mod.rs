@@ -1,5 +1,6 @@
 //! Policies: in which order waiting jobs are served. One file each.
 
+mod age;
 mod base;
 mod cylinders;
 mod greedy;

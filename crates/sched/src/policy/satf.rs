@@ -1,7 +1,8 @@
 //! Shortest access time first (SPTF): the waiting request the predictor believes the head can begin soonest.
 
 use super::{Beside, Kind, Manual, Needs, Policy};
-use super::greedy::{Ageing, Greedy};
+use super::age::Ageing;
+use super::greedy::Greedy;
 use crate::predict::Predictor;
 use block::BadInput;
 use config::Section;
@@ -29,5 +30,5 @@ impl Kind for Settings {
 }
 
 pub(super) fn satf<P: Predictor>() -> Greedy<P> {
-    Greedy::new(Ageing::default())
+    Greedy::new(Ageing::NONE)
 }

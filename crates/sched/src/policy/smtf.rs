@@ -3,7 +3,8 @@
 
 use super::base::{Base, BaseOrder, Learn};
 use super::c_look::CLook;
-use super::greedy::{AGE_LIMIT, Ageing, Greedy, age_weight};
+use super::age::{AGE_LIMIT, Ageing, age_weight};
+use super::greedy::Greedy;
 use super::sstf::Sstf;
 use super::{Beside, Kind, Manual, Needs, Policy};
 use crate::predict::{Predictor, UNKNOWN};
@@ -50,7 +51,7 @@ fn smtf<P: Predictor + 'static>(ageing: Ageing, beside: &Beside) -> Smtf<P> {
         BaseOrder::CLook => Box::new(CLook::new()),
     };
     // Waiting counts already; a margin besides would keep to the base what has waited.
-    let margin = if ageing.weight > 0.0 { 0.0 } else { beside.margin };
+    let margin = if ageing.weighs() { 0.0 } else { beside.margin };
     Smtf { learn: beside.learn, margin, mimic: Greedy::new(ageing), base }
 }
 

@@ -2,7 +2,7 @@
 //! (Preemptive RAID scheduling, Eqs. 2 and 4). Ties go to the earlier deadline, then to the one submitted first.
 
 use super::fcfs::Fcfs;
-use super::greedy::AGE_LIMIT;
+use super::age::AGE_LIMIT;
 use super::walk::{self, Walk};
 use super::{Beside, Kind, Manual, Needs, Policy};
 use crate::predict::Predictor;

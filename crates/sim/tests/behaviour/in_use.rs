@@ -148,6 +148,16 @@ fn auto_comes_to_half_of_what_satf_gains_without_a_word_on_the_drive() {
     assert!(gain >= 0.5, "{gain} of SATF's gain");
 }
 
+/// By the sheet `satf` knows where a drive's write-back has left the arm. By the times of commands nobody does, so `auto` has a part of its
+/// gain.
+#[test]
+fn auto_gains_beside_writes_that_a_full_buffer_takes() {
+    for depth in [50, 500] {
+        let gain = holds(Asked { drive: "atlas10k", read: 0.5, depth, queue: 1, requests: 40_000, seeds: 2 });
+        assert!(gain >= 0.25, "{gain} of SATF's gain with {depth} waiting");
+    }
+}
+
 #[test]
 fn seeks_that_take_a_fifth_longer_are_learned_anew() {
     let asked = Asked { drive: "atlas10k", read: 1.0, depth: 50, queue: 1, requests: 40_000, seeds: 1 };

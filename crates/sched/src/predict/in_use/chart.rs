@@ -139,6 +139,13 @@ impl AngleChart {
         Some((off, piece.knows()))
     }
 
+    /// How far an angle is from where a block ends, in revolutions, where that is known well.
+    pub(super) fn off(&self, block: u64, angle: u32) -> Option<f32> {
+        let piece = &self.pieces[self.piece(block)?];
+        let off = angle.wrapping_sub(piece.behind(block)) as i32;
+        piece.knows().then(|| (f64::from(off) / REVOLUTION).abs() as f32)
+    }
+
     /// The share of the blocks whose angles are known.
     pub(super) fn count_known(&self) -> u64 {
         self.pieces.iter().filter(|piece| piece.knows()).map(|piece| piece.end - piece.first).sum()

@@ -19,6 +19,7 @@ mod slope;
 mod tests;
 mod trial;
 mod turning;
+mod writes;
 
 use super::{Grasp, Knowledge, Manual, OrderBasis, Predictor, Recipe, Tells};
 use arrival::ArrivalTrial;
@@ -29,6 +30,7 @@ use sample::{Allowance, LookMemory, Sample};
 use slope::Stride;
 use trial::{ForecastsAre, OrderTrial};
 use turning::{RateSearch, Turning};
+use writes::BufferedWrites;
 
 /// Reads that are remembered.
 const KEPT: usize = 16_384;
@@ -46,14 +48,11 @@ const LOST: f32 = 0.8;
 /// Where angles are off by so much of a revolution, of late, what was learned is of another device: by chance it is a quarter.
 const ASTRAY: f32 = 0.18;
 
+/// Where the arm is nobody knows where, the way from where it last was is no more than a hint: it counts for 2⁻ⁿ of itself.
+const HINT: u32 = 4;
+
 /// So many forecasts at least before any counts.
 const COMPARED: u32 = 256;
-
-/// A write that took less than this share of what a read would take was taken into a buffer.
-const BUFFERED: u64 = 2;
-
-/// After so many writes into a buffer the next one is believed to go there, too.
-const TRUST: u32 = 8;
 
 /// Where a request lies: its place in tracks, and the angles at which it begins and ends, where they are known.
 #[derive(Clone, Copy, Debug)]
@@ -77,6 +76,8 @@ pub struct HeadAim {
     track: u32,
     phase: Option<u32>,
     reading: bool,
+    /// What a read takes from an arm that is nobody knows where.
+    astray: Option<u64>,
 }
 
 /// The command in flight.
@@ -92,6 +93,8 @@ struct WatchedCommand {
     /// It goes on where the last one ended.
     follows: bool,
     alone: bool,
+    /// The arm was nobody knows where.
+    astray: bool,
 }
 
 /// How far off forecasts are of late, in ns: of angles, and of distance alone.
@@ -155,10 +158,7 @@ pub struct InUse {
     ended: Lbn,
     /// Of a thousand blocks, those whose angles were known when it was last looked.
     known: u16,
-    buffered: u32,
-    buffered_time: u64,
-    /// Where the last write went that was taken into a buffer.
-    beside: u64,
+    writes: BufferedWrites,
 }
 
 impl InUse {
@@ -188,9 +188,7 @@ impl InUse {
             arrival: ArrivalTrial::default(),
             ended: Lbn(0),
             known: 0,
-            buffered: 0,
-            buffered_time: 0,
-            beside: 0,
+            writes: BufferedWrites::default(),
         }
     }
 
@@ -259,6 +257,7 @@ impl InUse {
         self.chart.pieces.clear();
         self.known = 0;
         self.reach = [ReachTimes::default(), ReachTimes::default()];
+        self.writes = BufferedWrites::default();
     }
 
     /// Begins to ask what the reads of late tell.
@@ -353,6 +352,7 @@ impl Predictor for InUse {
             track: self.track(self.head),
             phase: Some(self.turning.at(now)),
             reading: self.reading,
+            astray: self.writes.read_time(),
         };
         (head, self.head)
     }
@@ -364,7 +364,10 @@ impl Predictor for InUse {
         if key == head.block && head.reading != direction.writes() {
             return 0;
         }
-        self.begin(head, mark, direction)
+        match head.astray {
+            Some(usual) => usual + (self.reach[direction as usize].time(head.track.abs_diff(mark.track)) >> HINT),
+            None => self.begin(head, mark, direction),
+        }
     }
 
     fn least(&self, head: &HeadAim, from: u64, to: u64, direction: Direction) -> u64 {
@@ -375,22 +378,24 @@ impl Predictor for InUse {
         if nearest == head.block {
             return 0;
         }
-        self.reach[direction as usize].least(head.track.abs_diff(self.track(nearest)))
+        let least = self.reach[direction as usize].least(head.track.abs_diff(self.track(nearest)));
+        head.astray.map_or(least, |usual| usual + (least >> HINT))
     }
 
     fn head_after(&self, _: &HeadAim, at: Extent, spot: Station, direction: Direction) -> (HeadAim, u64) {
         let phase = Some(spot.mark.angle);
         let block = at.end().0;
-        (HeadAim { block, track: self.track(block), phase, reading: !direction.writes() }, block)
+        let track = self.track(block);
+        (HeadAim { block, track, phase, reading: !direction.writes(), astray: None }, block)
     }
 
     fn buffered_beside(&self) -> (HeadAim, u64) {
-        let head = HeadAim { block: self.beside, track: self.track(self.beside), phase: None, reading: false };
-        (head, self.beside)
+        let block = self.writes.beside();
+        (HeadAim { block, track: self.track(block), phase: None, reading: false, astray: None }, block)
     }
 
     fn buffered_cost(&self, _: Time) -> Option<u64> {
-        (self.buffered >= TRUST).then_some(self.buffered_time)
+        self.writes.cost()
     }
 
     fn order_basis(&self) -> OrderBasis {
@@ -435,11 +440,13 @@ impl Predictor for InUse {
         let usual = self.reach[direction as usize].time(tracks) + self.turning.period() / 2;
         // Its angle is asked for anew: what is known of it may have changed since it came.
         let fresh = self.spot(command.at);
-        let expected = fresh.mark.known.then(|| self.begin(&head, fresh.mark, direction));
+        let astray = head.astray.is_some();
+        let expected = (fresh.mark.known && !astray).then(|| self.begin(&head, fresh.mark, direction));
         let follows = command.at.start == self.arm;
         if self.flights.len() < 64 {
             let (at, verb) = (command.at, command.verb);
-            self.flights.push(WatchedCommand { at, issued: now, verb, tracks, expected, usual, follows, alone });
+            let issued = now;
+            self.flights.push(WatchedCommand { at, issued, verb, tracks, expected, usual, follows, alone, astray });
         }
         self.arm = command.at.end();
         self.before = (self.head, self.reading);
@@ -468,7 +475,7 @@ impl Predictor for InUse {
             self.trial.add(took, forecasts);
         }
         if flight.verb.writes() {
-            self.end_write(&flight, took);
+            self.end_write(happened, &flight, took);
             return;
         }
         if flight.follows {
@@ -477,7 +484,8 @@ impl Predictor for InUse {
         let began = took.saturating_sub(self.passing(flight.at));
         let alone = flight.alone && self.flights.is_empty();
         if self.turning.rate != 0 && alone {
-            if began < self.reach[0].time(flight.tracks) / 2 {
+            let way = if flight.astray { self.reach[0].least(0) } else { self.reach[0].time(flight.tracks) };
+            if began < way / 2 {
                 // The drive had it in its cache.
                 (self.head, self.reading) = self.before;
                 return;
@@ -487,6 +495,9 @@ impl Predictor for InUse {
             }
         }
         if alone {
+            self.writes.note_read(flight.astray, began);
+        }
+        if alone && !flight.astray {
             self.reach[0].learn(flight.tracks, began, flight.expected, self.turning.period().max(1));
         }
         self.keep(happened, flight.at);
@@ -504,23 +515,21 @@ impl InUse {
     }
 
     /// A write came back, after so long.
-    fn end_write(&mut self, flight: &WatchedCommand, took: u64) {
+    fn end_write(&mut self, happened: Time, flight: &WatchedCommand, took: u64) {
         if !flight.alone {
             return;
         }
-        let period = self.turning.period();
-        if took < self.reach[0].time(flight.tracks) / BUFFERED {
-            self.buffered = self.buffered.saturating_add(1);
-            self.buffered_time += took / 16;
-            self.buffered_time -= self.buffered_time / 16;
-            self.beside = flight.at.start.0;
+        let angle = self.turning.at(happened);
+        let off = if self.turning.rate == 0 { None } else { self.chart.off(flight.at.end().0 - 1, angle) };
+        let way = self.reach[0].time(flight.tracks);
+        if self.writes.note_write(flight.at.start.0, took, way, off) {
+            // The arm is where it was, or where nobody knows.
             if self.flights.is_empty() {
                 (self.head, self.reading) = self.before;
             }
             return;
         }
-        self.buffered = 0;
         let began = took.saturating_sub(self.passing(flight.at));
-        self.reach[1].learn(flight.tracks, began, flight.expected, period.max(1));
+        self.reach[1].learn(flight.tracks, began, flight.expected, self.turning.period().max(1));
     }
 }
