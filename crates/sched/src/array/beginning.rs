@@ -53,7 +53,7 @@ impl<P: Predictor> Array<P> {
 
     /// Starts a task, or has it wait for the last one before it that it meets.
     fn start_in_order(&mut self, id: JobId, out: &mut Vec<Action>) {
-        let Some(job) = self.tasks.get(id).copied() else { return };
+        let Some(mut job) = self.tasks.get(id).copied() else { return };
         if self.overlap.hold(id, &job, &mut self.tasks) {
             return self.say_wait(id, Wait::Overlap, out);
         }
@@ -63,8 +63,9 @@ impl<P: Predictor> Array<P> {
         let changes = self.orders_rows && !matches!(job.op, Op::Read | Op::Move);
         if !job.spot.by_rows && (changes || self.misses(&job)) {
             self.by_rows(id);
+            let Some(changed) = self.tasks.get(id).copied() else { return };
+            job = changed;
         }
-        let Some(job) = self.tasks.get(id).copied() else { return };
         if job.spot.by_rows {
             for rows in self.of_rows(&job) {
                 if self.rows.hold_for_served(id, &rows, &mut self.tasks) {

@@ -312,10 +312,12 @@ impl<P: Predictor> Array<P> {
         if self.rivals.is_some() && self.race_goes_on(id, &child, ending, out) {
             return;
         }
+        if ending == Ending::Finished && self.joined.is_none() {
+            return self.done_one(child.task, out);
+        }
         let Some(job) = self.tasks.get(child.task).copied() else { return };
         let works = meant && self.standings.works(child.disk);
         match ending {
-            Ending::Finished if self.joined.is_none() => {}
             Ending::Finished => self.spread_units(id, &child, out),
             Ending::Failed(_) if job.spot.trouble.is_some() => {}
             Ending::Failed(_) if child.op == Op::Read && self.redundant() && self.is_joined(id) => {

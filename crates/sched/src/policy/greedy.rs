@@ -26,6 +26,8 @@ pub(super) struct Greedy<P: Predictor> {
     /// The requests that wait, by kind.
     waiting: [Sorted<P::Mark>; KINDS],
     age: AgeScore,
+    /// Whether waiting counts at all.
+    ages: bool,
     /// In order of arrival; kept only where age counts.
     oldest: Fcfs,
     examined: u64,
@@ -108,9 +110,11 @@ impl KeepCandidates for Cheapest {
 
 impl<P: Predictor> Greedy<P> {
     pub(super) fn new(ageing: Ageing) -> Greedy<P> {
+        let age = AgeScore::new(ageing);
         Greedy {
-            waiting: std::array::from_fn(|_| if ageing.weighs() { Sorted::by_bias() } else { Sorted::new() }),
-            age: AgeScore::new(ageing),
+            ages: age.ageing().is_some(),
+            waiting: std::array::from_fn(|_| if age.ageing().weighs() { Sorted::by_bias() } else { Sorted::new() }),
+            age,
             oldest: Fcfs::new(),
             examined: 0,
         }
@@ -118,7 +122,7 @@ impl<P: Predictor> Greedy<P> {
 
     /// What a job's arrival adds to its score.
     pub(super) fn bias(&mut self, belief: &P, arrived: Time) -> u64 {
-        self.age.of(belief, arrived)
+        if self.ages { self.age.of(belief, arrived) } else { 0 }
     }
 
     /// A job that came at `arrived` was taken, of all that wait here; the weight of age may follow how long they do.
@@ -217,7 +221,7 @@ impl<P: Predictor> Greedy<P> {
         // One that was taken or removed may wait again, but with the policy of another rank.
         let waiting = &self.waiting;
         let held = |job: &Job<P::Spot>| waiting[kind(job.op)].holds(belief.key(job.spot), job.sequence);
-        let first = if self.age.ageing().is_some() { self.oldest.front(jobs, held) } else { None };
+        let first = if self.ages { self.oldest.front(jobs, held) } else { None };
         let first = first.and_then(|id| Some((id, jobs.get(id)?.arrived)));
         let late =
             |(_, arrived): &(JobId, Time)| self.age.ageing().limit.is_some_and(|limit| now.since(*arrived) > limit);
@@ -341,7 +345,7 @@ impl<P: Predictor> Policy<P> for Greedy<P> {
         let bias = self.bias(belief, job.arrived);
         let waiting = &mut self.waiting[kind(job.op)];
         waiting.add(Entry { key, sequence: job.sequence, bias, id, item });
-        if self.age.ageing().is_some() {
+        if self.ages {
             self.oldest.push(id, job);
         }
     }
@@ -356,7 +360,7 @@ impl<P: Predictor> Policy<P> for Greedy<P> {
 
     fn pass(&mut self, _: &Job<P::Spot>, _: &P) -> bool {
         // Where age counts, the first job sets by what ticks.
-        let passes = !self.age.ageing().is_some();
+        let passes = !self.ages;
         self.examined += u64::from(passes);
         passes
     }
