@@ -75,6 +75,9 @@ config::keys! {
     LINES_TRIED: u32 = within("lines_tried", 0, 1_000_000).usually("0");
     /// Of `off-line`: a distance whose samples are all among the results.
     SHOWN: u64 = size("shown").else_told("none");
+    /// Whether results tell the demerit figure: how far the times believed of commands are, as a distribution, from those they
+    /// took. What follows a `pause` has no part in it.
+    DEMERIT: bool = bool("demerit").usually("false");
     /// What stands for the probed times of one distance.
     SUMMARY: DistanceSummary = word("summary").usually("mean");
     /// How often each distance is probed.
@@ -220,6 +223,7 @@ fn read(section: &Section, folder: &Path) -> Result<Settings, BadInput> {
             apart: section.value(&APART)?,
             pause: section.value(&PAUSE)?.max(Span(1)),
             idle,
+            compare: section.value(&DEMERIT)?,
         },
         learn: learn.unwrap_or_default(),
         base: section.value(&BASE)?,
