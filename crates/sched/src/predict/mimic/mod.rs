@@ -312,7 +312,7 @@ impl Mimic {
 
     /// What a command is believed to take, where that is compared. What is drawn is drawn anew: that which it was chosen by is the
     /// least of as many as waited.
-    fn believed(&self, distance: i32, table: usize) -> Option<f32> {
+    fn forecast_time(&self, distance: i32, table: usize) -> Option<f32> {
         self.compared.as_ref()?;
         let distance = distance.clamp(self.reach.saturating_neg(), self.reach);
         self.draw_time(distance).or_else(|| self.time(distance, table))
@@ -404,7 +404,7 @@ impl Predictor for Mimic {
         if watched && (!self.flying.is_empty() || now.since(self.quiet_since) < self.learning.pause) {
             let distance = self.grain.of(command.at.start.0 as i64 - self.arm.0 as i64);
             let table = self.table(command.verb.direction());
-            let believed = self.believed(distance, table);
+            let believed = self.forecast_time(distance, table);
             self.flying.push(Flying { at: command.at, issued: now, distance, table, believed });
         }
         if let Some(curiosity) = self.curiosity.as_mut().filter(|_| command.place != Place::Nowhere) {
