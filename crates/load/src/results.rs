@@ -268,6 +268,10 @@ pub struct Learned {
     /// The mean of the samples of that distance, ms.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shown_mean_ms: Option<f64>,
+    /// How far the times believed of commands are from those they took, ms: the root of the mean square of the horizontal
+    /// distance between the two distributions; not there where they are not compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub demerit_ms: Option<f64>,
     /// Probes in idle time, whose time is background; not there where there are none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle_probes: Option<u64>,

@@ -118,6 +118,7 @@ quick! {
     mimic_9lzx: "mimic.9lzx",
     mimic_fig1: "mimic.fig1",
     mimic_fig2: "mimic.fig2",
+    mimic_fig3: "mimic.fig3",
     mimic_fig4: "mimic.fig4",
     mimic_fig5: "mimic.fig5",
     mimic_fig6: "mimic.fig6",

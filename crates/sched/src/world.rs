@@ -112,6 +112,12 @@ pub trait Scheduler {
 
     /// Things it remembers of its devices, and their memory in bytes; nothing where it does not learn.
     fn memory(&self) -> Option<(usize, usize)>;
+
+    /// How far the times it believed are from those commands took, as distributions; nothing where that is not compared, or of
+    /// several disks.
+    fn demerit(&self) -> Option<Span> {
+        None
+    }
 }
 
 impl<P: Predictor> Scheduler for Core<P> {
@@ -175,6 +181,10 @@ impl<P: Predictor> Scheduler for Core<P> {
 
     fn memory(&self) -> Option<(usize, usize)> {
         self.belief().memory()
+    }
+
+    fn demerit(&self) -> Option<Span> {
+        self.belief().demerit()
     }
 }
 
@@ -242,6 +252,10 @@ impl Scheduler for Box<dyn Scheduler> {
 
     fn memory(&self) -> Option<(usize, usize)> {
         (**self).memory()
+    }
+
+    fn demerit(&self) -> Option<Span> {
+        (**self).demerit()
     }
 }
 

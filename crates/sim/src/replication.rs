@@ -55,6 +55,8 @@ pub(crate) struct ArrivalCounts {
     pub(crate) cached: Option<sched::array::CacheTally>,
     pub(crate) effort: (u64, u64),
     pub(crate) memory: Option<(usize, usize)>,
+    /// How far the times it believed are from those commands took.
+    pub(crate) demerit: Option<Span>,
     /// What is known by now, where the device is learned in use.
     pub(crate) grasp: Option<Grasp>,
     pub(crate) lost: u64,
@@ -69,7 +71,7 @@ pub(crate) struct ArrivalCounts {
 impl ArrivalCounts {
     /// With what the world counted, and what is to be said before.
     pub(crate) fn join<L: Measured>(self, remains: Remains<L>, story: Vec<String>) -> Replication {
-        let ArrivalCounts { tally, fill, cached, effort, memory, grasp, lost, floors, kept, limit } = self;
+        let ArrivalCounts { tally, fill, cached, effort, memory, demerit, grasp, lost, floors, kept, limit } = self;
         let end = remains.end;
         let (mut meter, mut notes, account) = remains.load.finish(end);
         let mut system = account.map(|account| account.result(end));
@@ -116,6 +118,7 @@ impl ArrivalCounts {
             learned: memory.map(|(distances, bytes)| results::Learned {
                 distances: distances as u64,
                 bytes: bytes as u64,
+                demerit_ms: demerit.map(Span::as_ms),
                 idle_probes: probes,
                 in_use: grasp.map(|grasp| results::LearnedInUse {
                     turn_ms: grasp.turn.as_ms(),

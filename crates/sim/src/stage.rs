@@ -277,6 +277,7 @@ impl<M: Machine> Scene<'_, M> {
             cached: core.cache_tally(),
             effort: core.effort(),
             memory: core.memory(),
+            demerit: core.demerit(),
             grasp: core.pulse().grasp,
             lost: 0,
             floors: core.floors(),

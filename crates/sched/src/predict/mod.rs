@@ -308,6 +308,11 @@ pub trait Predictor {
         None
     }
 
+    /// How far the times it believed are from those commands took, as distributions; nothing where that is not compared.
+    fn demerit(&self) -> Option<Span> {
+        None
+    }
+
     /// A span in ticks.
     fn ticks(&self, span: Span) -> u64;
 

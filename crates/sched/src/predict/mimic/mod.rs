@@ -20,6 +20,7 @@
 //! another drive of the same make, before the run, and the `Profile` predictor believes it, seek curve, just-in-time
 //! seeks and all.
 
+mod compared;
 mod idle;
 mod learned;
 mod point;
@@ -37,6 +38,7 @@ pub use settings::{Before, Settings, keys};
 
 use super::{Knowledge, Manual, Predictor, Recipe, Tells, UNKNOWN};
 use block::{Command, Direction, Extent, Lbn, Outcome, Place, Span, Time};
+use compared::ComparedTimes;
 use config::{Word, Words};
 use idle::Curiosity;
 use point::Point;
@@ -134,6 +136,8 @@ pub struct Learning {
     pub pause: Span,
     /// Whether idle time is used to learn.
     pub idle: Option<Idle>,
+    /// Whether the times believed of commands are compared with those they take.
+    pub compare: bool,
 }
 
 /// Distances that fit into so many bytes.
@@ -162,6 +166,7 @@ impl Default for Learning {
             apart: false,
             pause: Span(1_000_000),
             idle: None,
+            compare: false,
         }
     }
 }
@@ -192,6 +197,8 @@ struct Flying {
     distance: i32,
     /// Which table it belongs to.
     table: usize,
+    /// The time it is believed to take, in nanoseconds, where that is compared.
+    believed: Option<f32>,
 }
 
 /// A predictor that knows distances and nothing of the disk.
@@ -213,6 +220,8 @@ pub struct Mimic {
     watch: ChangeDetector,
     curiosity: Option<Curiosity>,
     draws: Cell<u64>,
+    /// What was believed beside what was, where the two are compared.
+    compared: Option<Box<ComparedTimes>>,
 }
 
 impl Mimic {
@@ -254,6 +263,7 @@ impl Mimic {
             watch: ChangeDetector::default(),
             curiosity: learning.idle.filter(|_| learning.on).map(Curiosity::new),
             draws: Cell::new(0),
+            compared: learning.compare.then(Box::default),
         }
     }
 
@@ -298,6 +308,14 @@ impl Mimic {
         let drawn = draw(&mut draws);
         self.draws.set(draws);
         Some(times[(drawn >> 60) as usize % SPREAD])
+    }
+
+    /// What a command is believed to take, where that is compared. What is drawn is drawn anew: that which it was chosen by is the
+    /// least of as many as waited.
+    fn forecast_time(&self, distance: i32, table: usize) -> Option<f32> {
+        self.compared.as_ref()?;
+        let distance = distance.clamp(self.reach.saturating_neg(), self.reach);
+        self.draw_time(distance).or_else(|| self.time(distance, table))
     }
 }
 
@@ -365,7 +383,8 @@ impl Predictor for Mimic {
 
     /// Nothing, while the device has other commands in it: from where it will come, it alone decides.
     fn knows(&self, spot: Lbn, direction: Direction) -> bool {
-        self.flying.is_empty() && self.time(self.distance(self.arm.0, spot.0), self.table(direction)).is_some()
+        (self.flying.is_empty() || !self.learning.on)
+            && self.time(self.distance(self.arm.0, spot.0), self.table(direction)).is_some()
     }
 
     fn memory(&self) -> Option<(usize, usize)> {
@@ -373,14 +392,20 @@ impl Predictor for Mimic {
         Some(tables.fold((0, 0), |(len, bytes), table| (len + table.len(), bytes + table.bytes())))
     }
 
+    fn demerit(&self) -> Option<Span> {
+        self.compared.as_ref()?.demerit()
+    }
+
     fn note_issue(&mut self, now: Time, command: &Command, _: Lbn) {
         if !command.verb.transfers() {
             return;
         }
-        if self.learning.on && (!self.flying.is_empty() || now.since(self.quiet_since) < self.learning.pause) {
+        let watched = self.learning.on || self.compared.is_some();
+        if watched && (!self.flying.is_empty() || now.since(self.quiet_since) < self.learning.pause) {
             let distance = self.grain.of(command.at.start.0 as i64 - self.arm.0 as i64);
             let table = self.table(command.verb.direction());
-            self.flying.push(Flying { at: command.at, issued: now, distance, table });
+            let believed = self.forecast_time(distance, table);
+            self.flying.push(Flying { at: command.at, issued: now, distance, table, believed });
         }
         if let Some(curiosity) = self.curiosity.as_mut().filter(|_| command.place != Place::Nowhere) {
             curiosity.note_request(command.at);
@@ -402,11 +427,17 @@ impl Predictor for Mimic {
         // Where the device has several commands, one begins when another ends.
         let free = std::mem::replace(&mut self.quiet_since, happened);
         let Some(i) = self.flying.iter().position(|flying| flying.at == command.at) else { return };
-        let Flying { issued, distance, table, .. } = self.flying.swap_remove(i);
+        let Flying { issued, distance, table, believed, .. } = self.flying.swap_remove(i);
         if outcome != Outcome::Ok {
             return;
         }
         let time = happened.since(issued.max(free)).0 as f32;
+        if let Some((compared, believed)) = self.compared.as_mut().zip(believed) {
+            compared.note(believed, time);
+        }
+        if !self.learning.on {
+            return;
+        }
         if let Some(expected) = self.time(distance, table)
             && self.hope_for(distance, table).is_some_and(|hoped| hoped > SURE * expected)
             && self.watch.is_new(time / expected.max(1.0))

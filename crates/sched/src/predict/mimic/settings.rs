@@ -75,6 +75,9 @@ config::keys! {
     LINES_TRIED: u32 = within("lines_tried", 0, 1_000_000).usually("0");
     /// Of `off-line`: a distance whose samples are all among the results.
     SHOWN: u64 = size("shown").else_told("none");
+    /// Whether results tell the demerit figure: how far the times believed of commands are, as a distribution, from those they
+    /// took. What follows a `pause` has no part in it.
+    DEMERIT: bool = bool("demerit").usually("false");
     /// What stands for the probed times of one distance.
     SUMMARY: DistanceSummary = word("summary").usually("mean");
     /// How often each distance is probed.
@@ -165,11 +168,7 @@ fn read(section: &Section, folder: &Path) -> Result<Settings, BadInput> {
         How::Before => None,
     };
     let (interpolate, smooth) = (section.value(&INTERPOLATE)?, section.value(&SMOOTH)?);
-    let grain = section.value(&GRAIN)?;
-    if !grain.is_power_of_two() || grain > 2048 {
-        return Err(section.error("grain", format!("a grain of {grain} blocks"), "give a power of two up to 1 MiB"));
-    }
-    let grain = grain as u32;
+    let grain = read_grain(section)?;
     let memory = section.value(&MEMORY)?;
     if !(16..=1 << 21).contains(&memory) {
         return Err(section.error("memory", "the memory is below 8 KiB or above 1 GiB", "1MiB is the default"));
@@ -220,6 +219,7 @@ fn read(section: &Section, folder: &Path) -> Result<Settings, BadInput> {
             apart: section.value(&APART)?,
             pause: section.value(&PAUSE)?.max(Span(1)),
             idle,
+            compare: section.value(&DEMERIT)?,
         },
         learn: learn.unwrap_or_default(),
         base: section.value(&BASE)?,
@@ -227,6 +227,15 @@ fn read(section: &Section, folder: &Path) -> Result<Settings, BadInput> {
     };
     section.close()?;
     Ok(choice)
+}
+
+/// The blocks that are not told apart.
+fn read_grain(section: &Section) -> Result<u32, BadInput> {
+    let grain = section.value(&GRAIN)?;
+    if !grain.is_power_of_two() || grain > 2048 {
+        return Err(section.error("grain", format!("a grain of {grain} blocks"), "give a power of two up to 1 MiB"));
+    }
+    Ok(grain as u32)
 }
 
 /// What a line has to pass, where the file says: so many distances checked, and how far each may be off.

@@ -278,3 +278,33 @@ fn what_is_kept_of_each_distance_is_counted_as_memory() {
     // A distance and sixteen times, of four bytes each.
     assert_eq!(full.bytes() - bare.bytes(), 100 * (4 + 16 * 4));
 }
+
+#[test]
+fn what_was_learned_before_is_compared_and_knows_no_less_for_it() {
+    let learned = Learned::by_probing(&mut ruler(1), &Probing::default(), &mut |_| ());
+    let off_line = Learning { on: false, ..Learning::default() };
+    let mut compared = Mimic::knowing(&learned, Learning { compare: true, ..off_line });
+    let mut plain = Mimic::knowing(&learned, off_line);
+    let (mut device, mut now) = (ruler(3), Time::ZERO);
+    for i in 0..200u64 {
+        let command = Command::new(Verb::Read, Extent { start: Lbn(i * 7919 % 100_000), blocks: 8 }, Place::Nowhere);
+        compared.note_issue(now, &command, command.at.start);
+        plain.note_issue(now, &command, command.at.start);
+        for spot in [Lbn(3), Lbn(60_000)] {
+            assert_eq!(
+                compared.knows(spot, Direction::Read),
+                plain.knows(spot, Direction::Read),
+                "with a command under way"
+            );
+        }
+        device.issue(Tag(0), command);
+        (now, ..) = device.next(Time::NEVER).unwrap();
+        compared.note_completion(now, &command, Outcome::Ok);
+        plain.note_completion(now, &command, Outcome::Ok);
+    }
+    assert_eq!(compared.memory(), plain.memory(), "it learns nothing by it");
+    assert_eq!(plain.demerit(), None);
+    // Each takes three times as long as it was believed to: 4 ms and more off.
+    let off = compared.demerit().unwrap();
+    assert!(off.0 > 4_000_000, "{off:?}");
+}
