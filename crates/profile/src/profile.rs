@@ -355,10 +355,7 @@ fn learn<D: Device>(
         cache.mb_s = Some(BLOCK_NS_AT_1_MB_S / delivery.block);
     }
     watch.step(ProfileStep::Validation);
-    let mut validation = validate(&mut eye, &geometry, &moves)?;
-    if validation.is_doubtful(eye.clock.period_ms(), &moves, &late) || geometry.map.guessed.is_some() {
-        validation.lost = pick(&mut eye, &geometry, &moves)?;
-    }
+    let validation = try_out(&mut eye, &geometry, &moves, &late)?;
     let clock = eye.clock;
     Ok(ProfileOutcome::Disk(Box::new(DriveKnowledge {
         effort,
@@ -412,6 +409,20 @@ fn learn_writes<D: Device>(
     let writes = write::learn(eye, &field, moves, bus, effort)?;
     let chunks = chunk::learn(eye, geometry, Verb::Write { fua: false }, (first, end), effort)?;
     Ok(Some((writes, buffer, chunks)))
+}
+
+/// Asks fresh requests, and what a scheduler would pick where these leave a doubt or not all was mapped.
+fn try_out<D: Device>(
+    eye: &mut Eye<D>,
+    geometry: &TrackGeometry,
+    moves: &SeekTimes,
+    late: &Late,
+) -> Result<Validation, BadInput> {
+    let mut validation = validate(eye, geometry, moves)?;
+    if validation.is_doubtful(eye.clock.period_ms(), moves, late) || geometry.map.guessed.is_some() {
+        validation.lost = pick(eye, geometry, moves)?;
+    }
+    Ok(validation)
 }
 
 /// What can be said of a device that does not turn.
