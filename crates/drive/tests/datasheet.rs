@@ -99,18 +99,20 @@ fn sheets_of_four_decades_are_met() {
 
 #[test]
 fn random_reads_of_the_catalogue_are_those_that_sheets_print() {
-    let mut drives = 0;
+    let mut models = 0;
     for name in catalogue::names() {
         let drive = catalogue::find(name).unwrap_or_else(|error| panic!("{error}"));
-        for (depth, printed) in catalogue::read_published(name).expect("it is read").random_reads_s {
-            drives += 1;
+        let published = catalogue::read_published(name).expect("it is read");
+        models += usize::from(!published.random_reads_s.is_empty() && published.outer_mb_s.is_some());
+        for (depth, printed) in published.random_reads_s {
             let load = SteadyLoad { depth, ..SteadyLoad::RANDOM };
             let got = random_s(&mut Drive::new(&drive.sheet, &drive.truth, 7), 3, load);
             println!("{name}: {got:.1} reads/s with {depth} in the drive, printed {printed}");
             assert!((got / printed - 1.0).abs() < 0.1, "{name}: {got:.1} with {depth} in the drive, printed {printed}");
         }
     }
-    assert!(drives >= 4, "{drives} are left");
+    // With exos-2x14, whose two arms are held elsewhere, ten sheets print both rates.
+    assert!(models >= 9, "{models} are left");
 }
 
 #[test]

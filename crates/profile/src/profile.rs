@@ -31,7 +31,7 @@ use crate::probe::transfer::Transfer;
 use crate::probe::write::Writes;
 use crate::probe::{borders, buffer, cache, delivery, heads, memory, rotation, sector, seek, transfer, write};
 use crate::scratch::Scratch;
-use crate::validate::{Validation, validate};
+use crate::validate::{Validation, pick, validate};
 use crate::verdict::Grade;
 use block::units::show_blocks;
 use block::{At, BadInput, Caps, Device, Span, Verb};
@@ -265,7 +265,10 @@ impl DriveProfile {
     /// The refusal of a file that may not be believed, or that there is none of, for this reason.
     #[must_use]
     pub fn refuse(&self, name: &str, why: String) -> BadInput {
-        let mend = match self.outcome {
+        let mend = match &self.outcome {
+            ProfileOutcome::Disk(known) if known.was_cut_short() => {
+                "try it without --quick, which did not give the time to map all of it; nothing was written"
+            }
             ProfileOutcome::Disk(_) => {
                 "let nothing else use the device or the processor, and profile it again; nothing was written"
             }
@@ -352,7 +355,7 @@ fn learn<D: Device>(
         cache.mb_s = Some(BLOCK_NS_AT_1_MB_S / delivery.block);
     }
     watch.step(ProfileStep::Validation);
-    let validation = validate(&mut eye, &geometry, &moves)?;
+    let validation = try_out(&mut eye, &geometry, &moves, &late)?;
     let clock = eye.clock;
     Ok(ProfileOutcome::Disk(Box::new(DriveKnowledge {
         effort,
@@ -406,6 +409,20 @@ fn learn_writes<D: Device>(
     let writes = write::learn(eye, &field, moves, bus, effort)?;
     let chunks = chunk::learn(eye, geometry, Verb::Write { fua: false }, (first, end), effort)?;
     Ok(Some((writes, buffer, chunks)))
+}
+
+/// Asks fresh requests, and what a scheduler would pick where these leave a doubt or not all was mapped.
+fn try_out<D: Device>(
+    eye: &mut Eye<D>,
+    geometry: &TrackGeometry,
+    moves: &SeekTimes,
+    late: &Late,
+) -> Result<Validation, BadInput> {
+    let mut validation = validate(eye, geometry, moves)?;
+    if validation.is_doubtful(eye.clock.period_ms(), moves, late) || geometry.map.guessed.is_some() {
+        validation.lost = pick(eye, geometry, moves)?;
+    }
+    Ok(validation)
 }
 
 /// What can be said of a device that does not turn.

@@ -11,6 +11,13 @@ const REQUESTS: usize = 500;
 
 /// A difference of this share of a revolution or more is one of whole revolutions.
 const LATE: f64 = 0.25;
+/// Of so many requests a scheduler picks the one that it believes to come first, and asks for each so many spreads of a seek later than
+/// it may be there at best.
+const WAITING: usize = 20;
+const MARGIN: f64 = 3.0;
+/// What comes so far from its angle, in revolutions, lies elsewhere than the map has it; less is what speed does that wanders.
+const ELSEWHERE: f64 = 1.0 / 32.0;
+
 /// What comes at its angle is off by less than half a sector, and by what a completion is off by chance, in standard deviations.
 const BY_CHANCE: f64 = 6.0;
 
@@ -27,6 +34,11 @@ pub struct Validation {
     pub late: f64,
     /// Share that came at another angle than the map has.
     pub strayed: f64,
+    /// Share that came at the angle that the map has, but a revolution or more sooner than predicted.
+    pub sooner: f64,
+    /// By what share requests that a scheduler would pick take longer than predicted because they lie elsewhere than the map has them;
+    /// nothing where it was not asked.
+    pub lost: Option<f64>,
 }
 
 /// Asks fresh random requests.
@@ -40,7 +52,7 @@ pub fn validate<D: Device>(
 ) -> Result<Validation, BadInput> {
     let period = eye.clock.period_ms();
     let all = eye.bench.sectors();
-    let (mut pairs, mut strayed) = (Vec::with_capacity(REQUESTS), 0);
+    let (mut pairs, mut strayed, mut sooner) = (Vec::with_capacity(REQUESTS), 0, 0);
     let mut last = eye.bench.draw.below(all);
     eye.visit(last)?;
     for _ in 0..REQUESTS {
@@ -56,9 +68,11 @@ pub fn validate<D: Device>(
             && !eye.bench.is_hit(reply.response())
         {
             let wait = fraction(there.angle - eye.clock.phase(reply.issued) - begins);
-            pairs.push(((begins + wait + there.width()) * period, reply.response().as_ms()));
+            let (predicted, observed) = ((begins + wait + there.width()) * period, reply.response().as_ms());
+            pairs.push((predicted, observed));
             let off = signed_fraction(eye.clock.phase(reply.end) - there.angle - there.width()).abs();
             strayed += usize::from(off > 0.5 * there.width() + BY_CHANCE * eye.clock.noise);
+            sooner += usize::from(off < ELSEWHERE && predicted - observed > LATE * period);
         }
         // A place whose read is not in memory, to begin the next from.
         last = eye.bench.draw.below(all);
@@ -69,25 +83,97 @@ pub fn validate<D: Device>(
     };
     let on_time: Vec<(f64, f64)> = pairs.iter().copied().filter(|(a, b)| (a - b).abs() < LATE * period).collect();
     let share = |count: usize| count as f64 / pairs.len().max(1) as f64;
-    let (late, strayed) = (share(pairs.len() - on_time.len()), share(strayed));
-    Ok(Validation { rms_ms: rms(&pairs), rms_on_time_ms: rms(&on_time), late, strayed, pairs })
+    let (late, strayed, sooner) = (share(pairs.len() - on_time.len()), share(strayed), share(sooner));
+    Ok(Validation { rms_ms: rms(&pairs), rms_on_time_ms: rms(&on_time), late, strayed, sooner, lost: None, pairs })
+}
+
+/// Asks for what a scheduler would pick: by what share that takes longer than predicted because it lies elsewhere. Nothing where
+/// nothing could be asked.
+///
+/// # Errors
+/// As [`crate::bench::ProbeBench::read`].
+pub fn pick<D: Device>(eye: &mut Eye<D>, geometry: &TrackGeometry, moves: &SeekTimes) -> Result<Option<f64>, BadInput> {
+    let period = eye.clock.period_ms();
+    let all = eye.bench.sectors();
+    let (mut predicted, mut lost) = (0.0, 0.0);
+    for _ in 0..REQUESTS {
+        let last = eye.bench.draw.below(all);
+        if !eye.visit(last)? {
+            continue;
+        }
+        let (from, phase) = (geometry.address_of(last), eye.clock.phase(eye.bench.now()));
+        let takes = |next| {
+            let (to, there) = (geometry.address_of(next), geometry.map.place(next));
+            let reach = moves.reach(from.cylinder.abs_diff(to.cylinder), from.head != to.head);
+            let begins = (reach + MARGIN * moves.spread) / period;
+            (begins + fraction(there.angle - phase - begins) + there.width()) * period
+        };
+        let waiting = [(); WAITING].map(|()| eye.bench.draw.below(all));
+        let (next, least) =
+            waiting.map(|next| (next, takes(next))).into_iter().min_by(|a, b| a.1.total_cmp(&b.1)).expect("some wait");
+        let Some(reply) = eye.bench.read(next)?.filter(|reply| !eye.bench.is_hit(reply.response())) else { continue };
+        predicted += least;
+        let there = geometry.map.place(next);
+        if signed_fraction(eye.clock.phase(reply.end) - there.angle - there.width()).abs() > ELSEWHERE {
+            lost += reply.response().as_ms() - least;
+        }
+    }
+    Ok((predicted > 0.0).then(|| lost / predicted))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Thoroughness;
     use crate::platter::{Platter, with_eye};
+    use crate::probe::seek;
+    use block::Verb;
 
-    /// A fourth of a drive is turned by a tenth of a revolution against what its map has.
+    /// A drive of which a fourth is turned by so much of a revolution against what is believed of it, and the belief, of which all moves
+    /// take so many ms more than they do.
+    fn believed(turned: f64, more_ms: f64) -> (Platter, TrackGeometry, SeekTimes) {
+        let mut platter = Platter::of_zones(2, &[(60, 200), (20, 200)]);
+        let geometry = platter.geometry.clone();
+        let learned = with_eye(&mut platter, |eye| seek::learn(eye, &geometry, Verb::Read, Thoroughness::Quick));
+        let mut moves = learned.expect("it answers");
+        moves.overhead = moves.overhead.map(|ms| ms + more_ms);
+        let reaches = moves.points.iter_mut().map(|point| &mut point.reach).chain(&mut moves.switch);
+        reaches.for_each(|reach| reach.mean += more_ms);
+        platter.geometry.map.regions[1].angle += turned;
+        (platter, geometry, moves)
+    }
+
     #[test]
     fn what_comes_at_another_angle_has_strayed() {
         for (turned, least, most) in [(0.0, 0.0, 0.001), (0.1, 0.2, 0.3)] {
-            let mut platter = Platter::of_zones(2, &[(60, 200), (20, 200)]);
-            let geometry = platter.geometry.clone();
-            platter.geometry.map.regions[1].angle += turned;
-            let found = with_eye(&mut platter, |eye| validate(eye, &geometry, &SeekTimes::default()));
-            let strayed = found.expect("it answers").strayed;
-            assert!((least..most).contains(&strayed), "{turned}: {strayed}");
+            let (mut platter, geometry, moves) = believed(turned, 0.0);
+            let found = with_eye(&mut platter, |eye| validate(eye, &geometry, &moves)).expect("it answers");
+            assert!((least..most).contains(&found.strayed), "{turned}: {}", found.strayed);
+            assert!(found.sooner < 0.001, "{turned}: {}", found.sooner);
+        }
+    }
+
+    /// Where moves are believed to take half a revolution more than they do, half of all sectors come by before they are waited for.
+    #[test]
+    fn what_is_believed_to_be_missed_comes_sooner() {
+        for (more_ms, least, most) in [(0.0, 0.0, 0.001), (3.0, 0.4, 0.6)] {
+            let (mut platter, geometry, moves) = believed(0.0, more_ms);
+            let found = with_eye(&mut platter, |eye| validate(eye, &geometry, &moves)).expect("it answers");
+            assert!((least..most).contains(&found.sooner), "{more_ms}: {}", found.sooner);
+            assert!(found.strayed < 0.001, "{more_ms}: {}", found.strayed);
+        }
+    }
+
+    /// A fourth of what is picked comes later by a tenth of a revolution, which is a third of what it takes; what is wrong with moves
+    /// alone, a scheduler learns.
+    #[test]
+    fn what_would_be_picked_is_lost_by_as_much_as_lies_elsewhere() {
+        for (turned, more_ms, least, most) in [(0.0, 0.0, 0.0, 0.001), (0.0, -1.0, 0.0, 0.001), (0.1, 0.0, 0.05, 0.15)]
+        {
+            let (mut platter, geometry, moves) = believed(turned, more_ms);
+            let lost = with_eye(&mut platter, |eye| pick(eye, &geometry, &moves)).expect("it answers");
+            let lost = lost.expect("it was asked");
+            assert!((least..most).contains(&lost), "{turned}, {more_ms}: {lost}");
         }
     }
 }

@@ -1,6 +1,10 @@
 //! Whether what was found may be believed: a profile of a device that does not hold still, or of a host that is late, says so.
 
+use crate::Thoroughness;
+use crate::probe::late::Late;
+use crate::probe::seek::SeekTimes;
 use crate::profile::DriveKnowledge;
+use crate::validate::Validation;
 use block::{BadInput, NS_PER_MS};
 use disk::Drive;
 
@@ -17,6 +21,12 @@ const STRAYED: f64 = 0.01;
 /// spreads later, and a scheduler serves a request in about half a revolution, of which that is 1 %.
 const UNEVEN: f64 = 1.0 / 600.0;
 
+/// By what share a scheduler that believes a profile may be slower than by the truth, if the profile is of any use.
+const SLOWER: f64 = 0.05;
+/// Share of fresh requests that may come a revolution sooner than predicted, beyond those whose seeks spread too far. A scheduler lets
+/// them wait until all that waits is such, and so loses about as large a share.
+const SOONER: f64 = SLOWER;
+
 /// How far a profile may be believed.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Grade {
@@ -28,7 +38,25 @@ pub enum Grade {
     Refused(String),
 }
 
+impl Validation {
+    /// Share of fresh requests that came a revolution or more off beyond those whose seeks fail to settle or spread.
+    fn off(&self, period: f64, moves: &SeekTimes, late: &Late) -> f64 {
+        self.late - late.share - BY_SPREAD * moves.spread / period
+    }
+
+    /// Whether more came off, or elsewhere, than of a good profile.
+    pub(crate) fn is_doubtful(&self, period: f64, moves: &SeekTimes, late: &Late) -> bool {
+        self.off(period, moves, late) > OFF.0 || self.strayed > STRAYED
+    }
+}
+
 impl DriveKnowledge {
+    /// Whether a short profile had no time to look at all of the drive.
+    #[must_use]
+    pub fn was_cut_short(&self) -> bool {
+        self.effort == Thoroughness::Quick && self.geometry.map.guessed.is_some()
+    }
+
     /// How far this may be believed, as the drive that its file gives when it is read back.
     #[must_use]
     pub fn judge(&self, read_back: &Result<Drive, BadInput>) -> Grade {
@@ -47,13 +75,24 @@ impl DriveKnowledge {
             return Grade::Refused("no move of the arm was found to take any time".into());
         }
         let tried = self.validation.pairs.len();
-        let off = self.validation.late - self.late.share - BY_SPREAD * self.moves.spread / period;
+        let off = self.validation.off(period, &self.moves, &self.late);
+        // Of moves that spread, half come sooner.
+        let sooner = self.validation.sooner - 0.5 * BY_SPREAD * self.moves.spread / period;
+        let lost = self.validation.lost.unwrap_or(0.0);
         let told =
             format!("{:.1} % of {tried} fresh requests came a revolution or more off", 100.0 * self.validation.late);
         let (strayed, uneven) = (self.validation.strayed, self.moves.uneven);
         match off {
             _ if tried == 0 => Grade::Usable("no fresh request could be asked to try it".into()),
             off if off > OFF.1 => Grade::Refused(told),
+            _ if lost > SLOWER => Grade::Refused(format!(
+                "what a scheduler would pick takes {:.0} % longer than predicted, since so much lies elsewhere than was found",
+                100.0 * lost
+            )),
+            _ if sooner > SOONER => Grade::Refused(format!(
+                "{:.1} % of {tried} fresh requests came a revolution sooner than predicted, which a scheduler would let wait",
+                100.0 * self.validation.sooner
+            )),
             off if off > OFF.0 => Grade::Usable(told),
             _ if strayed > STRAYED => Grade::Usable(format!(
                 "{:.1} % of {tried} fresh requests came at another angle than their sectors were found at",
@@ -71,7 +110,6 @@ impl DriveKnowledge {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Thoroughness;
     use crate::platter::{PERIOD, Platter, known};
 
     #[test]
@@ -115,6 +153,17 @@ mod tests {
             let judged = of(&|it| (it.validation.strayed, it.moves.uneven) = (strayed, uneven * period));
             assert_eq!(judged, grade, "{strayed}, {uneven}");
         }
+        for (late, lost, sooner, grade) in [
+            (0.1, Some(0.049), 0.0, "usable"),
+            (0.1, Some(0.051), 0.0, "refused"),
+            (0.1, None, 0.049, "usable"),
+            (0.1, None, 0.051, "refused"),
+        ] {
+            let judged =
+                of(&|it| (it.validation.late, it.validation.lost, it.validation.sooner) = (late, lost, sooner));
+            assert_eq!(judged, grade, "{lost:?}, {sooner}");
+        }
+        assert_eq!(of(&|it| (it.validation.sooner, it.moves.spread) = (0.1, 0.15 * period)), "good");
         assert_eq!(of(&|it| it.validation.pairs.clear()), "usable");
         let still = |it: &mut DriveKnowledge| {
             let overhead = it.moves.overhead();
@@ -123,6 +172,23 @@ mod tests {
         assert_eq!(of(&still), "refused");
         let wrong = disk::parse("it", "it.toml", "title = 3");
         assert!(matches!(found.judge(&wrong), Grade::Refused(_)));
+    }
+
+    #[test]
+    fn a_refusal_says_where_more_time_would_do() {
+        for (effort, guessed, more) in [
+            (Thoroughness::Quick, true, true),
+            (Thoroughness::Quick, false, false),
+            (Thoroughness::Thorough, true, false),
+        ] {
+            let options = crate::ProfileOptions { name: "it".into(), seed: 1, effort, scratch: None };
+            let mut found =
+                crate::profile(&mut Platter::of_zones(2, &[(60, 200)]), &options, &mut ()).expect("it answers");
+            let crate::ProfileOutcome::Disk(known) = &mut found.outcome else { panic!("it turns") };
+            known.geometry.map.guessed = guessed.then_some(9000);
+            let mend = found.refuse("it", "it is off".into()).mend;
+            assert_eq!(mend.contains("without --quick"), more, "{effort:?}, {guessed}: {mend}");
+        }
     }
 
     #[test]

@@ -22,8 +22,9 @@ fn a_burst_is_reported_early_until_the_buffer_is_full_and_then_at_the_pace_of_th
     for name in buffering() {
         let mut rig = Rig::quiet(name);
         let room = u64::from(rig.sheet.cache.write_buffer);
-        // A thousand and some extents are all that a buffer holds.
-        let blocks = (room / 8).min(128.max(room / 1000)) as u32;
+        // A thousand and some extents are all that a buffer holds; of a part of a sector each would take a turn more.
+        let sector = rig.sheet.mechanics.layout.sector_shift();
+        let blocks = ((room / 8).min(128.max(room / 1000)) >> sector << sector) as u32;
         let mut dice = Dice(2);
         let fits = room / u64::from(blocks);
         let times: Vec<Span> = (0..fits + 400)

@@ -1,5 +1,6 @@
 //! Drives drawn by chance that nobody had in mind: each is profiled in short as a black box, and then scheduled by what was
-//! found. `satf` must be as fast by that as by the drive's own sheet, or the profile's grade must say less than good.
+//! found. `satf` must be as fast by that as by the drive's own sheet, or the profile's grade must say less than good; where it is slower
+//! by more than a twentieth, the profile must be refused.
 //!
 //! More of them, as a table: `HALFTURN_DRIVES=500 HALFTURN_SEED=1 cargo test --release -p halfturn-sim --test profile drawn --
 //! --ignored --nocapture`; with `HALFTURN_THOROUGH=1` at length, with `HALFTURN_LATE_NS=N` behind a host that is late by so much on
@@ -14,7 +15,7 @@ use rayon::prelude::*;
 const ALIKE: f64 = 0.01;
 /// Loads that both are compared under: by one alone, equals differ by a third of a percent, and now and then by one.
 const LOADS: u64 = 8;
-/// The same, where the platter's speed wanders.
+/// The same, where the platter's speed wanders, and of whatever is of any use.
 const ALIKE_WANDERING: f64 = 0.05;
 
 /// A drive by chance, and what is odd about it.
@@ -284,6 +285,9 @@ fn fault(drawn: &Drawn, fate: &Result<Fate, String>) -> Option<String> {
         Ok(Fate { grade: Grade::Good, ratio: Some(ratio), .. }) if (ratio - 1.0).abs() > alike => {
             Some(format!("good, and {:.1} % off", 100.0 * (ratio - 1.0)))
         }
+        Ok(Fate { grade: Grade::Usable(_), ratio: Some(ratio), .. }) if ratio - 1.0 > ALIKE_WANDERING => {
+            Some(format!("usable, and {:.1} % slower", 100.0 * (ratio - 1.0)))
+        }
         Ok(_) => None,
     }
 }
@@ -330,6 +334,17 @@ fn try_all(seeds: impl IntoParallelIterator<Item = u64>, effort: Thoroughness) -
 fn drives_that_nobody_drew_are_known_or_the_grade_says_less() {
     let (good, steady, wrong) = try_all(1..21, Thoroughness::Quick);
     assert!(wrong.is_empty() && 10 * good >= 9 * steady, "{good} of {steady} are good; {wrong:#?}");
+}
+
+/// What is not mapped in the time of a short profile lies elsewhere than is guessed: a scheduler would be 10 to 50 % slower, though fewer
+/// than a fourth of fresh requests come a revolution off. Of 2006 all was mapped, and 2148 goes on as was guessed.
+#[test]
+fn what_would_slow_a_scheduler_by_a_twentieth_is_refused() {
+    for (seed, refused) in [(2123, true), (2038, true), (2295, true), (2200, true), (2006, false), (2148, false)] {
+        let fate = befall(seed, &draw(seed), Thoroughness::Quick).unwrap_or_else(|why| panic!("{seed}: {why}"));
+        assert_eq!(matches!(fate.grade, Grade::Refused(_)), refused, "seed {seed}: {:?}", fate.grade);
+        assert!(fate.off < 0.25, "seed {seed}: refused for another reason, {:?}", fate.grade);
+    }
 }
 
 /// Heads that are found, and how many there are, of a drawn drive whose platter and seeks begin with such a draw.

@@ -88,6 +88,7 @@ pub fn run(arguments: &DriveCaptureArgs) -> Result<(), VerbFailure> {
     let grade = match known.judge(&read_back) {
         Grade::Good => "good".to_owned(),
         Grade::Usable(why) => format!("usable: {why}"),
+        Grade::Refused(why) if known.was_cut_short() => return Err(VerbFailure::Undone(found.refuse(name, why))),
         Grade::Refused(why) => return Err(refused(why)),
     };
     let (reads, failed) = time_reads(&mut *device, arguments, found.blocks.min(blocks))?;
