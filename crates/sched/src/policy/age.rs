@@ -2,7 +2,7 @@
 //!
 //! Ageing is a part of the score that is settled when a request comes: cost + weight · arrival orders as cost − weight · waited does,
 //! since weight · now is the same for all. Where the weight follows how long requests wait, that part grows with time at a pace that
-//! changes now and then ([`Stretch`]): of two that wait, the older always has less.
+//! changes now and then ([`AgePace`]): of two that wait, the older always has less.
 
 use crate::predict::Predictor;
 use block::{BadInput, Span, Time};
@@ -102,14 +102,14 @@ const NEAR: f64 = 0.125;
 
 /// Times from which on the score of an arrival grows at one pace.
 #[derive(Clone, Copy, Debug)]
-struct Stretch {
+struct AgePace {
     from: Time,
     /// The score of who comes then, in ticks, and by how much it grows, in ticks a nanosecond.
     score: f64,
     pace: f64,
 }
 
-impl Stretch {
+impl AgePace {
     fn score(&self, arrived: Time) -> f64 {
         self.score + arrived.since(self.from).0 as f64 * self.pace
     }
@@ -123,7 +123,7 @@ pub(super) struct AgeScore {
     /// wait by other ticks than those that come.
     ticks: Option<f64>,
     /// Where the weight follows waits: in order, back to the oldest request that waits.
-    stretches: VecDeque<Stretch>,
+    stretches: VecDeque<AgePace>,
     /// The mean wait of late, in ns, and how many were taken.
     wait: f64,
     taken: u32,
@@ -131,7 +131,7 @@ pub(super) struct AgeScore {
 
 impl AgeScore {
     pub(super) fn new(ageing: Ageing) -> AgeScore {
-        let begin = Stretch { from: Time::ZERO, score: 0.0, pace: 0.0 };
+        let begin = AgePace { from: Time::ZERO, score: 0.0, pace: 0.0 };
         AgeScore { ageing: ageing.bound(), ticks: None, stretches: VecDeque::from([begin]), wait: 0.0, taken: 0 }
     }
 
@@ -174,7 +174,7 @@ impl AgeScore {
         let weight = if turn == Span(u64::MAX) { 0.0 } else { (turn.0 as f64 * SHARE / self.wait.max(1.0)).min(MOST) };
         let pace = weight * ticks;
         if (pace - last.pace).abs() > NEAR * last.pace {
-            self.stretches.push_back(Stretch { from: now, score: last.score(now), pace });
+            self.stretches.push_back(AgePace { from: now, score: last.score(now), pace });
         }
     }
 }
@@ -199,7 +199,7 @@ mod tests {
             if (dice >> 20).is_multiple_of(1000) {
                 let last = score.stretches[score.stretches.len() - 1];
                 let pace = (dice >> 44) as f64 / 1e8;
-                score.stretches.push_back(Stretch { from: now, score: last.score(now), pace });
+                score.stretches.push_back(AgePace { from: now, score: last.score(now), pace });
             }
             let its = score.of(&belief, now);
             assert!(waiting.back().is_none_or(|(_, before)| *before <= its));

@@ -30,7 +30,7 @@ use sample::{Allowance, LookMemory, Sample};
 use slope::Stride;
 use trial::{ForecastsAre, OrderTrial};
 use turning::{RateSearch, Turning};
-use writes::BufferedWrites;
+use writes::WriteHabits;
 
 /// Reads that are remembered.
 const KEPT: usize = 16_384;
@@ -158,7 +158,7 @@ pub struct InUse {
     ended: Lbn,
     /// Of a thousand blocks, those whose angles were known when it was last looked.
     known: u16,
-    writes: BufferedWrites,
+    writes: WriteHabits,
 }
 
 impl InUse {
@@ -188,7 +188,7 @@ impl InUse {
             arrival: ArrivalTrial::default(),
             ended: Lbn(0),
             known: 0,
-            writes: BufferedWrites::default(),
+            writes: WriteHabits::default(),
         }
     }
 
@@ -257,7 +257,7 @@ impl InUse {
         self.chart.pieces.clear();
         self.known = 0;
         self.reach = [ReachTimes::default(), ReachTimes::default()];
-        self.writes = BufferedWrites::default();
+        self.writes = WriteHabits::default();
     }
 
     /// Begins to ask what the reads of late tell.
@@ -494,11 +494,13 @@ impl Predictor for InUse {
                 self.forecasts.compare(began, expected, flight.usual);
             }
         }
-        if alone {
-            self.writes.note_read(flight.astray, began);
-        }
-        if alone && !flight.astray {
-            self.reach[0].learn(flight.tracks, began, flight.expected, self.turning.period().max(1));
+        match (alone, flight.astray) {
+            (true, true) => self.writes.note_stray_read(began),
+            (true, false) => {
+                self.writes.note_read(began);
+                self.reach[0].learn(flight.tracks, began, flight.expected, self.turning.period().max(1));
+            }
+            (false, _) => {}
         }
         self.keep(happened, flight.at);
     }
@@ -522,11 +524,16 @@ impl InUse {
         let angle = self.turning.at(happened);
         let off = if self.turning.rate == 0 { None } else { self.chart.off(flight.at.end().0 - 1, angle) };
         let way = self.reach[0].time(flight.tracks);
-        if self.writes.note_write(flight.at.start.0, took, way, off) {
+        let may_wait = flight.verb == Verb::Write { fua: false };
+        if may_wait && self.writes.note_write(flight.at.start.0, took, way, off) {
             // The arm is where it was, or where nobody knows.
             if self.flights.is_empty() {
                 (self.head, self.reading) = self.before;
             }
+            return;
+        }
+        self.writes.find_arm();
+        if flight.astray {
             return;
         }
         let began = took.saturating_sub(self.passing(flight.at));

@@ -20,7 +20,7 @@ const NEWEST: u32 = 4;
 
 /// What is known of writes.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct BufferedWrites {
+pub(super) struct WriteHabits {
     /// How many in a row found room.
     quick: u32,
     /// By how much of a revolution they were off of late, over how many, and whether that is so much that they do not end on the medium.
@@ -38,7 +38,7 @@ pub(super) struct BufferedWrites {
     usual_read: u64,
 }
 
-impl BufferedWrites {
+impl WriteHabits {
     /// What one costs, wherever it lies, in ns; nothing where they go to the medium. The first after a read costs half of what the next read
     /// will lose by it, too: were it none, far reads would wait for long; were it all, near ones would be left too late.
     pub(super) fn cost(&self) -> Option<u64> {
@@ -80,9 +80,20 @@ impl BufferedWrites {
         true
     }
 
-    /// A read came from the medium; `astray` if the arm was nobody knows where, after so long.
-    pub(super) fn note_read(&mut self, astray: bool, began: u64) {
-        grow_mean(if astray { &mut self.read_time } else { &mut self.usual_read }, began);
+    /// A write ended on the medium: the arm is there.
+    pub(super) fn find_arm(&mut self) {
+        self.moved = false;
+    }
+
+    /// A read came from the medium, which began after so long.
+    pub(super) fn note_read(&mut self, began: u64) {
+        grow_mean(&mut self.usual_read, began);
+        self.moved = false;
+    }
+
+    /// The same where the arm was nobody knew where.
+    pub(super) fn note_stray_read(&mut self, began: u64) {
+        grow_mean(&mut self.read_time, began);
         self.moved = false;
     }
 }
@@ -101,7 +112,7 @@ mod tests {
 
     #[test]
     fn a_buffer_with_room_is_told_by_writes_that_come_back_too_soon() {
-        let mut writes = BufferedWrites::default();
+        let mut writes = WriteHabits::default();
         (0..TRUST).for_each(|i| assert!(writes.note_write(u64::from(i), 200_000, WAY, Some(0.3)), "{i} found room"));
         assert_eq!((writes.cost(), writes.beside(), writes.read_time()), (Some(200_000), u64::from(TRUST) - 1, None));
         assert!(!writes.note_write(9, WAY, WAY, Some(0.0)));
@@ -110,17 +121,23 @@ mod tests {
 
     #[test]
     fn a_buffer_that_is_full_is_told_by_the_angles_at_which_writes_come_back() {
-        let mut writes = BufferedWrites::default();
+        let mut writes = WriteHabits::default();
         let angle = |i: u32| (i * 37 % 100) as f32 / 200.0;
         (0..2 * FEWEST).for_each(|i| _ = writes.note_write(7, WAY, WAY, Some(angle(i))));
         assert_eq!(writes.cost(), Some(WAY));
         assert_eq!(writes.read_time(), Some(0), "the arm is nobody knows where");
-        writes.note_read(true, 9_000_000);
+        writes.note_stray_read(9_000_000);
         assert_eq!(writes.read_time(), None, "it is known again");
-        writes.note_read(false, 5_000_000);
+        writes.note_read(5_000_000);
         assert_eq!(writes.cost(), Some(WAY + 2_000_000), "half of what the next read loses");
         writes.note_write(7, WAY, WAY, Some(0.3));
         assert_eq!((writes.cost(), writes.read_time()), (Some(WAY), Some(9_000_000)));
+        writes.find_arm();
+        assert_eq!(
+            (writes.cost(), writes.read_time()),
+            (Some(WAY + 2_000_000), None),
+            "the arm has written to the medium"
+        );
         // Another device: its writes end where their blocks lie.
         (0..10 * FEWEST).for_each(|_| _ = writes.note_write(7, WAY, WAY, Some(0.01)));
         assert_eq!(writes.cost(), None);
@@ -128,7 +145,7 @@ mod tests {
 
     #[test]
     fn writes_to_the_medium_are_no_buffered_ones() {
-        let mut writes = BufferedWrites::default();
+        let mut writes = WriteHabits::default();
         (0..1000).for_each(|i| assert!(!writes.note_write(i, WAY, WAY, Some(0.04)), "{i}"));
         (0..1000).for_each(|i| assert!(!writes.note_write(i, WAY, WAY, None), "{i}: of no known angle"));
         assert_eq!((writes.cost(), writes.read_time()), (None, None));
