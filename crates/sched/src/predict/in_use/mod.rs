@@ -48,7 +48,7 @@ const LOST: f32 = 0.8;
 /// Where angles are off by so much of a revolution, of late, what was learned is of another device: by chance it is a quarter.
 const ASTRAY: f32 = 0.18;
 
-/// Where the arm is nobody knows where, the way from where it last was is no more than a hint: it counts for 2⁻ⁿ of itself.
+/// While it is not known where the arm is, the way from where it last was is no more than a hint: it counts for 2⁻ⁿ of itself.
 const HINT: u32 = 4;
 
 /// So many forecasts at least before any counts.
@@ -76,7 +76,7 @@ pub struct HeadAim {
     track: u32,
     phase: Option<u32>,
     reading: bool,
-    /// What a read takes from an arm that is nobody knows where.
+    /// What a read takes, in ns, while it is not known where the arm is.
     astray: Option<u64>,
 }
 
@@ -93,7 +93,7 @@ struct WatchedCommand {
     /// It goes on where the last one ended.
     follows: bool,
     alone: bool,
-    /// The arm was nobody knows where.
+    /// It was not known where the arm was.
     astray: bool,
 }
 
@@ -526,7 +526,7 @@ impl InUse {
         let way = self.reach[0].time(flight.tracks);
         let may_wait = flight.verb == Verb::Write { fua: false };
         if may_wait && self.writes.note_write(flight.at.start.0, took, way, off) {
-            // The arm is where it was, or where nobody knows.
+            // The arm is where it was, or it is not known where.
             if self.flights.is_empty() {
                 (self.head, self.reading) = self.before;
             }

@@ -2,7 +2,7 @@
 //!
 //! A write that comes back before an arm could be there went into a buffer that had room. Where a buffer is always full, each write
 //! waits until another was written back, and comes back at any angle: that tells it from one that went to the medium, which ends
-//! where its last block lies. Nobody knows which one was written back, so the arm is nobody knows where until the next read.
+//! where its last block lies. Which one was written back is not known, nor where that left the arm, until the next read.
 
 /// A write that took less than this share of what a read would take found room.
 const QUICK: u64 = 2;
@@ -51,7 +51,7 @@ impl WriteHabits {
         self.beside
     }
 
-    /// What a read takes, in ns, if the arm is nobody knows where.
+    /// What a read takes, in ns, where it is not known where the arm is.
     pub(super) fn read_time(&self) -> Option<u64> {
         self.moved.then_some(self.read_time)
     }
@@ -91,7 +91,7 @@ impl WriteHabits {
         self.moved = false;
     }
 
-    /// The same where the arm was nobody knew where.
+    /// The same where it was not known where the arm was.
     pub(super) fn note_stray_read(&mut self, began: u64) {
         grow_mean(&mut self.read_time, began);
         self.moved = false;
@@ -125,7 +125,7 @@ mod tests {
         let angle = |i: u32| (i * 37 % 100) as f32 / 200.0;
         (0..2 * FEWEST).for_each(|i| _ = writes.note_write(7, WAY, WAY, Some(angle(i))));
         assert_eq!(writes.cost(), Some(WAY));
-        assert_eq!(writes.read_time(), Some(0), "the arm is nobody knows where");
+        assert_eq!(writes.read_time(), Some(0), "where the arm is, is not known");
         writes.note_stray_read(9_000_000);
         assert_eq!(writes.read_time(), None, "it is known again");
         writes.note_read(5_000_000);
