@@ -2,7 +2,7 @@
 
 use crate::estimate::{fraction, signed_fraction};
 use crate::eye::Eye;
-use crate::map::TrackGeometry;
+use crate::map::{SectorPlace, TrackGeometry};
 use crate::probe::seek::SeekTimes;
 use block::{BadInput, Device};
 
@@ -11,6 +11,7 @@ const REQUESTS: usize = 500;
 
 /// A difference of this share of a revolution or more is one of whole revolutions.
 const LATE: f64 = 0.25;
+
 /// Of so many requests a scheduler picks the one that it believes to come first, and asks for each so many spreads of a seek later than
 /// it may be there at best.
 const WAITING: usize = 20;
@@ -61,16 +62,15 @@ pub fn validate<D: Device>(
             last = next;
             continue;
         }
-        let (from, to) = (geometry.address_of(last), geometry.address_of(next));
-        let there = geometry.map.place(next);
-        let begins = moves.reach(from.cylinder.abs_diff(to.cylinder), from.head != to.head) / period;
         if let Some(reply) = eye.bench.read(next)?
             && !eye.bench.is_hit(reply.response())
         {
-            let wait = fraction(there.angle - eye.clock.phase(reply.issued) - begins);
-            let (predicted, observed) = ((begins + wait + there.width()) * period, reply.response().as_ms());
+            let phase = eye.clock.phase(reply.issued);
+            let (predicted, observed) =
+                (predict((geometry, moves, period), last, next, phase, 0.0), reply.response().as_ms());
             pairs.push((predicted, observed));
-            let off = signed_fraction(eye.clock.phase(reply.end) - there.angle - there.width()).abs();
+            let there = geometry.map.place(next);
+            let off = angle_off(&there, eye.clock.phase(reply.end));
             strayed += usize::from(off > 0.5 * there.width() + BY_CHANCE * eye.clock.noise);
             sooner += usize::from(off < ELSEWHERE && predicted - observed > LATE * period);
         }
@@ -87,6 +87,25 @@ pub fn validate<D: Device>(
     Ok(Validation { rms_ms: rms(&pairs), rms_on_time_ms: rms(&on_time), late, strayed, sooner, lost: None, pairs })
 }
 
+/// What a read of `next` after one of `last` takes in ms, of a platter at `phase`, where the arm has to be there so many ms before.
+fn predict(
+    (geometry, moves, period): (&TrackGeometry, &SeekTimes, f64),
+    last: u64,
+    next: u64,
+    phase: f64,
+    margin: f64,
+) -> f64 {
+    let (from, to, there) = (geometry.address_of(last), geometry.address_of(next), geometry.map.place(next));
+    let reach = moves.reach(from.cylinder.abs_diff(to.cylinder), from.head != to.head);
+    let begins = (reach + margin) / period;
+    (begins + fraction(there.angle - phase - begins) + there.width()) * period
+}
+
+/// How far from where a sector should end, in revolutions, a read of it ended at `phase`.
+fn angle_off(there: &SectorPlace, phase: f64) -> f64 {
+    signed_fraction(phase - there.angle - there.width()).abs()
+}
+
 /// Asks for what a scheduler would pick: by what share that takes longer than predicted because it lies elsewhere. Nothing where
 /// nothing could be asked.
 ///
@@ -101,20 +120,14 @@ pub fn pick<D: Device>(eye: &mut Eye<D>, geometry: &TrackGeometry, moves: &SeekT
         if !eye.visit(last)? {
             continue;
         }
-        let (from, phase) = (geometry.address_of(last), eye.clock.phase(eye.bench.now()));
-        let takes = |next| {
-            let (to, there) = (geometry.address_of(next), geometry.map.place(next));
-            let reach = moves.reach(from.cylinder.abs_diff(to.cylinder), from.head != to.head);
-            let begins = (reach + MARGIN * moves.spread) / period;
-            (begins + fraction(there.angle - phase - begins) + there.width()) * period
-        };
+        let phase = eye.clock.phase(eye.bench.now());
+        let takes = |next| predict((geometry, moves, period), last, next, phase, MARGIN * moves.spread);
         let waiting = [(); WAITING].map(|()| eye.bench.draw.below(all));
         let (next, least) =
             waiting.map(|next| (next, takes(next))).into_iter().min_by(|a, b| a.1.total_cmp(&b.1)).expect("some wait");
         let Some(reply) = eye.bench.read(next)?.filter(|reply| !eye.bench.is_hit(reply.response())) else { continue };
         predicted += least;
-        let there = geometry.map.place(next);
-        if signed_fraction(eye.clock.phase(reply.end) - there.angle - there.width()).abs() > ELSEWHERE {
+        if angle_off(&geometry.map.place(next), eye.clock.phase(reply.end)) > ELSEWHERE {
             lost += reply.response().as_ms() - least;
         }
     }

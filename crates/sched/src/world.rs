@@ -113,8 +113,8 @@ pub trait Scheduler {
     /// Things it remembers of its devices, and their memory in bytes; nothing where it does not learn.
     fn memory(&self) -> Option<(usize, usize)>;
 
-    /// How far the times it believed are from those commands took, as distributions; nothing where that is not compared, or of
-    /// several disks.
+    /// How far the times it believed are from those commands took, as distributions. Several disks tell nothing, nor who does
+    /// not compare them.
     fn demerit(&self) -> Option<Span> {
         None
     }

@@ -85,6 +85,11 @@ impl Ageing {
         self.weight.is_none_or(|weight| weight > 0.0)
     }
 
+    /// Whether its weight follows how long requests wait.
+    pub(super) fn follows_waits(self) -> bool {
+        self.weight.is_none()
+    }
+
     /// Whether waiting counts at all.
     pub(super) fn is_some(self) -> bool {
         self.weighs() || self.limit.is_some()

@@ -125,8 +125,11 @@ impl<P: Predictor> Greedy<P> {
         if self.ages { self.age.of(belief, arrived) } else { 0 }
     }
 
-    /// A job that came at `arrived` was taken, of all that wait here; the weight of age may follow how long they do.
+    /// A job that came at `arrived` was taken, of all that wait here, where the weight of age follows how long they do.
     pub(super) fn note_wait(&mut self, now: Time, arrived: Time, jobs: &Jobs<P::Spot>, belief: &P) {
+        if !self.age.ageing().follows_waits() {
+            return;
+        }
         let oldest = self.oldest(now, jobs, belief).first.map_or(now, |(_, arrived)| arrived);
         self.age.note_wait(belief, now, now.since(arrived), oldest);
     }

@@ -148,8 +148,8 @@ fn auto_comes_to_half_of_what_satf_gains_without_a_word_on_the_drive() {
     assert!(gain >= 0.5, "{gain} of SATF's gain");
 }
 
-/// By the sheet `satf` knows where a drive's write-back has left the arm. By the times of commands nobody does, so `auto` has a part of its
-/// gain.
+/// By the sheet `satf` knows where a drive's write-back has left the arm; by the times of commands nobody does. So `auto` has a part of
+/// what that gains.
 #[test]
 fn auto_gains_beside_writes_that_a_full_buffer_takes() {
     for depth in [50, 500] {

@@ -8,7 +8,7 @@
 mod drawing;
 pub(in crate::predict::in_use) use drawing::ChartDrawing;
 
-use super::sample::{REVOLUTION, Sample, sine};
+use super::sample::{REVOLUTION, Sample, share_of_turn, sine};
 
 /// Reads in the window in which a slope is found.
 const WINDOW: usize = 56;
@@ -135,7 +135,7 @@ impl AngleChart {
         let at = self.piece(block)?;
         let piece = &mut self.pieces[at];
         let off = angle.wrapping_sub(piece.behind(block)) as i32;
-        piece.astray += ((f64::from(off) / REVOLUTION).abs() as f32 - piece.astray) / LATELY;
+        piece.astray += (share_of_turn(off) - piece.astray) / LATELY;
         Some((off, piece.knows()))
     }
 
@@ -143,7 +143,7 @@ impl AngleChart {
     pub(super) fn off(&self, block: u64, angle: u32) -> Option<f32> {
         let piece = &self.pieces[self.piece(block)?];
         let off = angle.wrapping_sub(piece.behind(block)) as i32;
-        piece.knows().then(|| (f64::from(off) / REVOLUTION).abs() as f32)
+        piece.knows().then(|| share_of_turn(off))
     }
 
     /// The share of the blocks whose angles are known.

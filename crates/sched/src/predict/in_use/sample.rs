@@ -48,6 +48,11 @@ impl Allowance {
 /// A revolution, in 2⁻³² of one.
 pub(super) const REVOLUTION: f64 = 4_294_967_296.0;
 
+/// How far apart angles are that differ by so much, in revolutions.
+pub(super) fn share_of_turn(off: i32) -> f32 {
+    (f64::from(off) / REVOLUTION).abs() as f32
+}
+
 /// Angles compared at once, at most.
 pub(super) const COMPARED: usize = 2048;
 

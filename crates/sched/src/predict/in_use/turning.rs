@@ -3,7 +3,7 @@
 //! Angles are fractions of a revolution, of 2³² or, where time is multiplied by them, of 2⁶⁴; they wrap by themselves. What is
 //! summed is whole numbers and products of them, so that every machine finds the same.
 
-use super::sample::{Allowance, LookMemory, REVOLUTION, Sample, Waves};
+use super::sample::{Allowance, LookMemory, Sample, Waves, share_of_turn};
 use block::Time;
 
 /// Revolutions a second that are looked for: of 3,000 to 18,000 rpm.
@@ -68,8 +68,7 @@ impl Turning {
 
     /// An angle was so far from what was expected, in 2⁻³² revolutions.
     pub(super) fn note(&mut self, off: i32) {
-        let off = (f64::from(off) / REVOLUTION).abs() as f32;
-        self.astray += (off - self.astray) / LATELY;
+        self.astray += (share_of_turn(off) - self.astray) / LATELY;
     }
 
     /// At `now` the platter is believed to be so far ahead of where it is, in 2⁻³² revolutions.
