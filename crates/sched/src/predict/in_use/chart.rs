@@ -26,6 +26,10 @@ const BELONGS: f32 = 0.17;
 const FITS: f64 = 0.25;
 const SAWN: f32 = 0.4;
 
+/// A read that is farther from a piece is rather not of it; so few of neither are no gap.
+const STRANGE: f32 = 0.1;
+const GAP: usize = 2;
+
 /// Reads of which a line is drawn, at least.
 const FEWEST: f64 = 8.0;
 
@@ -38,6 +42,18 @@ struct Saw {
 }
 
 impl Saw {
+    /// The one whose first tooth begins there that is nearest to what reads are off by, and what it leaves of that, squared.
+    fn fitted(tooth: u64, from: u64, rest: &[(u64, f32)]) -> (f32, Saw) {
+        let unit = Saw { tooth, from, height: 1.0 };
+        let [mut across, mut square, mut all] = [0.0f32; 3];
+        for (blocks, off) in rest {
+            let part = unit.at(*blocks);
+            (across, square, all) = (across + part * off, square + part * part, all + off * off);
+        }
+        let height = across / square.max(f32::MIN_POSITIVE);
+        (all - height * across, Saw { height, ..unit })
+    }
+
     /// Its part of an angle, in revolutions.
     #[inline]
     fn at(&self, blocks: u64) -> f32 {
@@ -72,6 +88,16 @@ impl ChartPiece {
         let even = self.angle.wrapping_add((blocks.wrapping_mul(self.slope) >> 32) as u32);
         let saw = self.saws[0].at(blocks) + self.saws[1].at(blocks);
         even.wrapping_add((saw * REVOLUTION as f32) as i64 as u32)
+    }
+
+    /// Lets it begin at another block, before or behind its first, and tell the same angles.
+    fn begin_at(&mut self, block: u64) {
+        let on = block.wrapping_sub(self.first);
+        self.angle = self.angle.wrapping_add((on.wrapping_mul(self.slope) >> 32) as u32);
+        for saw in self.saws.iter_mut().filter(|saw| saw.tooth > 0) {
+            saw.from = (saw.from as i64 - on as i64).rem_euclid(saw.tooth as i64) as u64;
+        }
+        self.first = block;
     }
 
     /// What a block itself takes, in 2⁻³² revolutions.
@@ -153,7 +179,6 @@ impl AngleChart {
 
     /// All its pieces are drawn: it is of so many blocks.
     pub(super) fn finish(&mut self, blocks: u64) {
-        self.close_gaps();
         let mut before = 0;
         for i in 0..self.pieces.len() {
             self.pieces[i].before = before;
@@ -162,17 +187,39 @@ impl AngleChart {
         }
         self.scale = (1 << 56) / before.max(1);
     }
+}
 
-    /// Up to half the way to the next piece, what lies between belongs to it: one or two reads tell no border.
-    fn close_gaps(&mut self) {
-        for i in 1..self.pieces.len() {
-            let (left, right) = (self.pieces[i - 1], self.pieces[i]);
-            let gap = right.first.saturating_sub(left.end);
-            if gap < (left.end - left.first) / 16 {
-                self.pieces[i - 1].end += gap / 2;
-            }
-        }
+/// Ends one piece and begins the next where the reads between their middles tell that they do: a piece is drawn on over some that
+/// are not its own, and begins with a window that is all its own. How many reads were weighed.
+fn place_border(left: &mut ChartPiece, right: &mut ChartPiece, samples: &[Sample]) -> usize {
+    let middle = |piece: &ChartPiece| piece.first + (piece.end - piece.first) / 2;
+    let at = |block| samples.partition_point(|sample| sample.block < block);
+    let between = &samples[at(middle(left))..at(middle(right))];
+    let mut back = *right;
+    back.begin_at(left.first);
+    // By how much the reads up to each fit the left better than a stranger would, and those behind it the right.
+    let gain = |piece: &ChartPiece, sample: &Sample| STRANGE - piece.off(sample).abs();
+    let all: f32 = between.iter().map(|sample| gain(&back, sample)).sum();
+    let (mut before, mut behind) = (0.0, all);
+    let (mut ends, mut begins, mut meet) = ((0.0, 0), (all, 0), (all, 0));
+    for (i, sample) in between.iter().enumerate() {
+        (before, behind) = (before + gain(left, sample), behind - gain(&back, sample));
+        let better = |best: (f32, usize), sum: f32| if sum > best.0 { (sum, i + 1) } else { best };
+        (ends, begins, meet) = (better(ends, before), better(begins, behind), better(meet, before + behind));
     }
+    if begins.1 <= ends.1 + GAP {
+        (ends, begins) = (meet, meet);
+    }
+    let first = middle(left);
+    // Half the way to the next read belongs to the one before.
+    let border = |i: usize| match (i.checked_sub(1).map(|last| between[last].block), between.get(i)) {
+        (Some(last), Some(next)) => last + (next.block - last) / 2 + 1,
+        (Some(last), None) => last + 1,
+        (None, _) => first,
+    };
+    left.end = border(ends.1);
+    right.begin_at(border(begins.1));
+    between.len()
 }
 
 /// A piece from the first of these reads on, and how many of them it holds.
@@ -250,12 +297,43 @@ impl ChartPiece {
         self.angle = self.angle.wrapping_add((level * REVOLUTION) as i64 as u32);
     }
 
+    /// Moves a saw to where it leaves least of what its reads are off by, and gives it the height that fits them best there.
+    fn sharpen_saw(&mut self, which: usize, samples: &[Sample], rest: &mut Vec<(u64, f32)>) {
+        let tooth = self.saws[which].tooth;
+        if tooth == 0 {
+            return;
+        }
+        self.leave_rest(samples, rest);
+        for (blocks, off) in rest.iter_mut() {
+            *off += self.saws[which].at(*blocks);
+        }
+        let mut step = (tooth / 32).max(1);
+        let mut best = (f32::MAX, self.saws[which]);
+        loop {
+            let middle = best.1.from;
+            for from in [middle, middle + tooth - step, middle + step] {
+                let (left, saw) = Saw::fitted(tooth, from % tooth, rest);
+                if left < best.0 {
+                    best = (left, saw);
+                }
+            }
+            if best.1.from == middle {
+                if step == 1 {
+                    break;
+                }
+                step /= 2;
+            }
+        }
+        self.saws[which] = best.1;
+    }
+
     /// What some of its reads are off by, of those that are not far off.
     fn leave_rest(&self, samples: &[Sample], rest: &mut Vec<(u64, f32)>) {
+        let within = if self.saws[0].tooth == 0 { SAWN } else { BELONGS };
         rest.clear();
         let some = samples.iter().step_by(samples.len().div_ceil(TEETH));
         let offs = some.map(|sample| (sample.block - self.first, self.off(sample)));
-        rest.extend(offs.filter(|(_, off)| off.abs() < SAWN));
+        rest.extend(offs.filter(|(_, off)| off.abs() < within));
     }
 }
 
@@ -305,5 +383,64 @@ mod tests {
         let mut drawn = truth;
         drawn.fit(&reads(&truth, 40, |i| if i < FEWEST as u64 { 0.05 } else { 0.4 }));
         assert_ne!(drawn.angle, truth.angle, "these are enough");
+    }
+
+    #[test]
+    fn a_piece_that_begins_elsewhere_tells_the_same_angles() {
+        let saws = [Saw { tooth: 300, from: 17, height: 0.2 }, Saw { tooth: 1800, from: 900, height: 0.1 }];
+        let truth = ChartPiece { saws, ..piece(u64::MAX / TRACK, 1 << 30) };
+        for block in [4000, 5001, 7777, 20_000] {
+            let mut moved = truth;
+            moved.begin_at(block);
+            for there in (block.max(truth.first)..block.max(truth.first) + 5000).step_by(41) {
+                let off = moved.behind(there).wrapping_sub(truth.behind(there)) as i32;
+                assert!(share_of_turn(off) < 1e-6, "{off} at block {there} from {block} on");
+            }
+        }
+    }
+
+    #[test]
+    fn teeth_are_moved_to_where_they_are() {
+        let saws = [Saw { tooth: 330, from: 100, height: 0.2 }, Saw::default()];
+        let truth = ChartPiece { saws, ..piece(u64::MAX / TRACK, 1 << 30) };
+        let samples = reads(&truth, 400, |i| if i % 20 == 7 { 0.35 } else { 0.0 });
+        for from in [80, 90, 109, 125] {
+            let mut drawn = ChartPiece { saws: [Saw { from, height: 0.15, ..saws[0] }, Saw::default()], ..truth };
+            drawn.sharpen_saw(0, &samples, &mut Vec::with_capacity(TEETH));
+            let Saw { from: found, height, .. } = drawn.saws[0];
+            assert!(found.abs_diff(100) <= 2 && (height - 0.2).abs() < 0.01, "from {from}: {found}, {height}");
+        }
+    }
+
+    #[test]
+    fn a_border_lies_where_the_reads_of_the_next_piece_begin() {
+        let left_truth = piece(u64::MAX / TRACK, 1 << 30);
+        let right_truth = ChartPiece { first: 12_000, ..piece(u64::MAX / (TRACK - 20), 3 << 29) };
+        let blocks = (0..600).map(|i| 5000 + 29 * i);
+        let read = |block: u64| {
+            let truth = if block < 12_000 { &left_truth } else { &right_truth };
+            Sample { block, at: 0, angle: truth.behind(block) }
+        };
+        let samples: Vec<Sample> = blocks.map(read).collect();
+        // One was drawn on too far, and the other begins with a whole window of its own; or one ends too soon.
+        for (end, first) in [(13_500, 14_000), (10_000, 12_800), (12_000, 12_000)] {
+            let mut left = ChartPiece { end, ..left_truth };
+            let mut right = ChartPiece { end: 22_000, ..right_truth };
+            right.begin_at(first);
+            place_border(&mut left, &mut right, &samples);
+            assert!(left.end.abs_diff(12_000) < 29 && right.first == left.end, "{}, {}", left.end, right.first);
+        }
+        // Of what lies between nothing is known.
+        let strange = |sample: &Sample| (9000..15_000).contains(&sample.block);
+        let samples: Vec<Sample> = samples
+            .iter()
+            .map(|sample| {
+                if strange(sample) { Sample { angle: (sample.block * 77_777_777) as u32, ..*sample } } else { *sample }
+            })
+            .collect();
+        let (mut left, mut right) = (ChartPiece { end: 9500, ..left_truth }, ChartPiece { end: 22_000, ..right_truth });
+        right.begin_at(15_500);
+        place_border(&mut left, &mut right, &samples);
+        assert!(left.end.abs_diff(9000) < 300 && right.first.abs_diff(15_000) < 300, "{}, {}", left.end, right.first);
     }
 }

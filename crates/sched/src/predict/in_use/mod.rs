@@ -48,6 +48,9 @@ const LOST: f32 = 0.8;
 /// Where angles are off by so much of a revolution, of late, what was learned is of another device: by chance it is a quarter.
 const ASTRAY: f32 = 0.18;
 
+/// A command that ended within this share of a revolution of where its last block lies came from there, and not from memory.
+const IN_PLACE: f32 = 1.0 / 64.0;
+
 /// While it is not known where the arm is, the way from where it last was is no more than a hint: it counts for 2⁻ⁿ of itself.
 const HINT: u32 = 4;
 
@@ -498,7 +501,8 @@ impl Predictor for InUse {
             (true, true) => self.writes.note_stray_read(began),
             (true, false) => {
                 self.writes.note_read(began);
-                self.reach[0].learn(flight.tracks, began, flight.expected, self.turning.period().max(1));
+                let expected = flight.expected.filter(|_| self.ended_in_place(flight.at, happened));
+                self.reach[0].learn(flight.tracks, began, expected, self.turning.period().max(1));
             }
             (false, _) => {}
         }
@@ -514,6 +518,11 @@ impl InUse {
             (false, true) => OrderBasis::Arrival,
             (false, false) => OrderBasis::Distance,
         }
+    }
+
+    /// Whether a command came back when its last block had just passed, by the chart.
+    fn ended_in_place(&self, at: Extent, happened: Time) -> bool {
+        self.chart.off(at.end().0 - 1, self.turning.at(happened)).is_some_and(|off| off < IN_PLACE)
     }
 
     /// A write came back, after so long.
@@ -537,6 +546,7 @@ impl InUse {
             return;
         }
         let began = took.saturating_sub(self.passing(flight.at));
-        self.reach[1].learn(flight.tracks, began, flight.expected, self.turning.period().max(1));
+        let expected = flight.expected.filter(|_| self.ended_in_place(flight.at, happened));
+        self.reach[1].learn(flight.tracks, began, expected, self.turning.period().max(1));
     }
 }

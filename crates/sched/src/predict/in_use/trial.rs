@@ -11,8 +11,10 @@ const SETTLING: u32 = 48;
 /// Costs that take so much longer are given up after so many commands already: of means of so few chance is some 6 %.
 const SOON: u32 = 100;
 const LONGER: f64 = 0.15;
-/// Costs must save so much of a command's time.
+/// Costs must save so much of a command's time. Where they save less they are tried on, so often at most: what moves of the arm take is
+/// learned best where forecasts choose.
 const SAVED: f64 = 0.05;
+const DRAWN: u32 = 4;
 /// Once they have won, they are held against distance after so many commands, soon at first: they may have won by chance. And after
 /// the first loss they are tried again.
 const HELD: u32 = 1500;
@@ -54,12 +56,14 @@ pub(super) struct OrderTrial {
     means: [f64; 2],
     /// Commands by distance before costs were first tried.
     before: u32,
+    /// Trials in a row in which costs were no worse than distance, but did not win.
+    drawn: u32,
 }
 
 impl Default for OrderTrial {
     fn default() -> OrderTrial {
         let (stage, left) = (TrialStage::Waiting, LENGTH + SETTLING);
-        OrderTrial { stage, left, pause: PAUSE, held: HELD, means: [0.0; 2], before: 0 }
+        OrderTrial { stage, left, pause: PAUSE, held: HELD, means: [0.0; 2], before: 0, drawn: 0 }
     }
 }
 
@@ -103,11 +107,15 @@ impl OrderTrial {
             TrialStage::Waiting => self.begin(TrialStage::Trying),
             TrialStage::Won => self.begin(TrialStage::Holding),
             TrialStage::Trying | TrialStage::Holding if costs < distance * (1.0 - SAVED) => {
-                (self.stage, self.left) = (TrialStage::Won, self.held);
+                (self.stage, self.left, self.drawn) = (TrialStage::Won, self.held, 0);
                 self.held = (self.held * 2).min(LONGEST_HELD);
                 if self.held == LONGEST_HELD {
                     self.pause = PAUSE;
                 }
+            }
+            TrialStage::Trying if costs < distance && self.drawn < DRAWN => {
+                self.drawn += 1;
+                self.begin(TrialStage::Trying);
             }
             TrialStage::Trying | TrialStage::Holding => self.lose(),
         }
@@ -118,7 +126,7 @@ impl OrderTrial {
     }
 
     fn lose(&mut self) {
-        (self.stage, self.left) = (TrialStage::Waiting, self.pause);
+        (self.stage, self.left, self.drawn) = (TrialStage::Waiting, self.pause, 0);
         self.pause = (self.pause * 2).min(LONGEST_PAUSE);
         self.held = HELD;
     }

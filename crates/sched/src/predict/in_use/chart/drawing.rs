@@ -1,6 +1,6 @@
 //! How a chart is drawn: piece by piece, a bit with each read, so that whoever is served meanwhile does not wait for it.
 
-use super::{AngleChart, ChartPiece, Saw, WINDOW, grow};
+use super::{AngleChart, ChartPiece, Saw, WINDOW, grow, place_border};
 use crate::predict::in_use::sample::{Allowance, COMPARED, LookMemory, Sample, Waves, sine};
 
 /// Blocks of a track, at least and at most.
@@ -23,15 +23,17 @@ const MOST: f32 = 0.9;
 /// The same of near reads, of few slopes; those count that agree a third as well as the best.
 const AGREED: f32 = 12.0;
 const THIRD: f32 = 1.0 / 3.0;
+/// Small zones at the ends may have slopes beyond these by such a share.
+const BEYOND_THESE: u64 = 8;
 
-/// Heights that are tried, beside the one that the first harmonic tells.
-const LOWER: f32 = 0.9;
-const HIGHER: f32 = 1.1;
-/// Places where a tooth may begin; with the heights, so many saws are tried.
+/// Places where a tooth may begin.
 const PLACES: u64 = 64;
-const SAWS: usize = 4 * PLACES as usize;
 /// What a saw leaves must be less than this share of what a line does.
 const CLEARLY: f32 = 0.75;
+
+/// Saws are sharpened so often, in turns, in about so many steps.
+const ROUNDS: u32 = 6;
+const STEPS: usize = 64;
 
 /// Reads are near that are no more blocks apart.
 const FAR: u64 = 900;
@@ -62,7 +64,8 @@ fn slopes(samples: &[Sample], waves: &mut Waves) -> Option<(u64, u64)> {
     let wide = |i: usize| u64::MAX / LONGEST + i as u64 * (u64::MAX / (4 * FAR));
     let first = powers.iter().position(|power| *power > most * THIRD)?;
     let last = powers.iter().rposition(|power| *power > most * THIRD)?;
-    Some((wide(first.saturating_sub(3)).max(u64::MAX / LONGEST), wide(last + 4)))
+    let (low, high) = (wide(first.saturating_sub(3)), wide(last + 4));
+    Some(((low - low / BEYOND_THESE).max(u64::MAX / LONGEST), high + high / BEYOND_THESE))
 }
 
 /// A chart that is drawn from reads in the order of their blocks, which goes on for as long as it is allowed.
@@ -87,6 +90,8 @@ enum DrawStage {
     Slope(SlopeSearch),
     /// The teeth of a piece of so many reads: a track's, then a cylinder's.
     Tooth(ChartPiece, usize, ToothSearch),
+    /// Where exactly the teeth of a piece of so many reads begin, and how high they are; so many rounds are done.
+    Edges(ChartPiece, usize, u32),
 }
 
 /// Which slopes are weighed.
@@ -161,9 +166,20 @@ impl ChartDrawing {
                         self.stage = DrawStage::Tooth(piece, count, search);
                         continue;
                     }
-                    allowance.spend(rest.len() * SAWS);
+                    allowance.spend(rest.len() * PLACES as usize);
                     let saw = search.best_saw(rest);
-                    self.cut_teeth(chart, (piece, count), saw, samples, rest);
+                    self.cut_teeth((piece, count), saw, samples, rest);
+                }
+                DrawStage::Edges(mut piece, count, round) => {
+                    let its = &samples[self.from..self.from + count];
+                    if round < ROUNDS {
+                        piece.sharpen_saw(round as usize % 2, its, rest);
+                        piece.fit(its);
+                        allowance.spend(rest.len() * STEPS + count);
+                        self.stage = DrawStage::Edges(piece, count, round + 1);
+                    } else {
+                        allowance.spend(self.put_down(chart, piece, count, samples));
+                    }
                 }
             }
         }
@@ -218,10 +234,9 @@ impl ChartDrawing {
         self.stage = DrawStage::Tooth(piece, count, search);
     }
 
-    /// Gives a piece the saw that was found, and seeks the next, or puts it down.
+    /// Gives a piece the saw that was found, and seeks the next, or goes on to sharpen both.
     fn cut_teeth(
         &mut self,
-        chart: &mut AngleChart,
         (mut piece, count): (ChartPiece, usize),
         saw: Option<Saw>,
         samples: &[Sample],
@@ -232,22 +247,30 @@ impl ChartDrawing {
         match saw {
             Some(track) if is_track => {
                 piece.saws[0] = track;
+                piece.sharpen_saw(0, its, rest);
+                piece.fit(its);
                 piece.leave_rest(its, rest);
                 let (next, end) = (2 * track.tooth, 33 * track.tooth);
                 let search = ToothSearch { next, end, apart: track.tooth, best: (0.0, 0) };
                 self.stage = DrawStage::Tooth(piece, count, search);
-                return;
             }
-            cylinder => piece.saws[1] = cylinder.unwrap_or_default(),
+            cylinder => {
+                piece.saws[1] = cylinder.unwrap_or_default();
+                self.stage = DrawStage::Edges(piece, count, if is_track { ROUNDS } else { 0 });
+            }
         }
-        if !is_track {
-            piece.fit(its);
-        }
+    }
+
+    /// A piece of so many reads is drawn. How many were weighed for where the last one ends.
+    fn put_down(&mut self, chart: &mut AngleChart, mut piece: ChartPiece, count: usize, samples: &[Sample]) -> usize {
+        let its = &samples[self.from..self.from + count];
         let sum: f32 = its.iter().map(|sample| piece.off(sample).abs()).sum();
         piece.astray = sum / count as f32;
+        let weighed = chart.pieces.last_mut().map_or(0, |last| place_border(last, &mut piece, samples));
         self.hint = Some(piece.slope);
         chart.pieces.push(piece);
         self.from += count;
+        weighed
     }
 }
 
@@ -297,25 +320,13 @@ impl ToothSearch {
 
     /// The saw of the best tooth, if that makes what is left clearly smaller.
     fn best_saw(&self, rest: &[(u64, f32)]) -> Option<Saw> {
-        let (power, tooth) = self.best;
+        let tooth = self.best.1;
         if tooth == 0 || rest.len() < 24 {
             return None;
         }
-        // A saw's first harmonic has its height over 2 pi.
-        let height = 2.0 * std::f32::consts::PI * power.sqrt() / rest.len() as f32;
-        let left =
-            |saw: &Saw| -> f32 { rest.iter().map(|(blocks, off)| off - saw.at(*blocks)).map(|left| left * left).sum() };
-        let even = left(&Saw::default());
-        let mut chosen = (even, Saw::default());
-        for i in 0..PLACES {
-            for height in [height, height * LOWER, height * HIGHER, -height] {
-                let saw = Saw { tooth, from: tooth * i / PLACES, height };
-                let sum = left(&saw);
-                if sum < chosen.0 {
-                    chosen = (sum, saw);
-                }
-            }
-        }
+        let even: f32 = rest.iter().map(|(_, off)| off * off).sum();
+        let fits = (0..PLACES).map(|i| Saw::fitted(tooth, tooth * i / PLACES, rest));
+        let chosen = fits.min_by(|one, other| one.0.total_cmp(&other.0))?;
         (chosen.0 < CLEARLY * even).then_some(chosen.1)
     }
 }
