@@ -48,7 +48,8 @@ impl Knowledge {
             (Before::Table(path), Some(Predictor::Mimic)) => Some(Arc::new(crate::learned::read_of(path, blocks)?)),
             _ => None,
         };
-        let believed = predict::Knowledge { sheet, times, learning: scheduler.mimic.learning };
+        let believed =
+            predict::Knowledge { sheet, times, learning: scheduler.mimic.learning, probe_after: scheduler.probe_after };
         Ok(Knowledge { device, believed, members: Vec::new() })
     }
 

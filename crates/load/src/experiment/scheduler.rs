@@ -26,6 +26,9 @@ config::keys! {
     POLICY: &'static str = one_of("policy", || policy::ALL.iter().map(|manual| (manual.name, manual.text)).collect()).required();
     /// What the scheduler believes of the drive.
     PREDICTOR: Predictor = word("predictor").else_told("`profile`; `distance` of what is not a disk; `mimic` with `smtf`; `in-use` with `auto`");
+    /// For how long a device that is learned in use is left alone before it is read to learn it, one read at a time; with `auto` or
+    /// predictor = "in-use". Such reads take the drive's idle time and room in its cache, and end once it is known.
+    PROBE_AFTER: Span = span("probe_after").else_told("never");
     /// How many requests the scheduler sees at once; the others wait in order of arrival. Or a table, `[scheduler.queue]`.
     QUEUE: u32 = within("queue", 1, LONGEST_QUEUE).usually("65536");
     /// Whether classes of one priority share out the arm's time evenly where none has a `share`, a `floor` or a `limit`. Else who keeps
@@ -70,6 +73,8 @@ pub struct Scheduler {
     pub profile: Believed,
     /// Of the Disk Mimic.
     pub mimic: mimic::Settings,
+    /// For how long a device is left alone before it is read to learn it, where that is allowed.
+    pub probe_after: Option<Span>,
     /// The bound on requests inside the core.
     pub queue: u32,
     /// How much it hands down to a drive with a queue, where that is bounded.
@@ -163,6 +168,12 @@ pub(super) fn read(
         Some(section) => mimic::Settings::read(&section, folder)?,
         None => mimic::Settings::default(),
     };
+    let probe_after = section.get(&PROBE_AFTER)?;
+    if probe_after.is_some() && predictor != Some(Predictor::InUse) {
+        let what = "`probe_after` is of use only where the device is learned in use";
+        let mend = "take it out, or use policy = \"auto\" without `profile`; that of the Disk Mimic stands in [scheduler.mimic]";
+        return Err(section.error("probe_after", what, mend));
+    }
     let profile = read_belief(&section, folder, predictor)?;
     let (queue, limits) = queue(&section, drive)?;
     let (mut rules, wish) = service::read(&section, drive, limits.as_ref(), askers, varied)?;
@@ -183,7 +194,8 @@ pub(super) fn read(
         None => true,
     };
     let fair = section.get(&FAIR)?;
-    let scheduler = Scheduler { policy, predictor, profile, mimic, queue, limits, rules, fair, free, wish };
+    let scheduler =
+        Scheduler { policy, predictor, profile, mimic, probe_after, queue, limits, rules, fair, free, wish };
     check_times(&section, &scheduler)?;
     section.close()?;
     Ok(scheduler)

@@ -1,6 +1,7 @@
 //! What a predictor says of itself: its name, what it tells, and how it is made of what is known of a device.
 
 use super::{Predictor, mimic};
+use block::Span;
 use config::{About, Table};
 use disk::Sheet;
 use std::sync::Arc;
@@ -42,6 +43,8 @@ pub struct Knowledge {
     pub times: Option<Arc<mimic::Learned>>,
     /// How times are learned in use.
     pub learning: mimic::Learning,
+    /// For how long the device is left alone before it is read to learn it, where that is allowed.
+    pub probe_after: Option<Span>,
 }
 
 /// A predictor that is made of what is known of a device. Its file implements this, and `predict/mod.rs` lists the file.

@@ -15,6 +15,7 @@ mod chart;
 mod reach;
 mod sample;
 mod slope;
+mod survey;
 #[cfg(test)]
 mod tests;
 mod trial;
@@ -23,11 +24,12 @@ mod writes;
 
 use super::{Grasp, Knowledge, Manual, OrderBasis, Predictor, Recipe, Tells};
 use arrival::ArrivalTrial;
-use block::{Command, Direction, Extent, Lbn, Outcome, Span, Time, Verb};
+use block::{Command, Direction, Extent, Lbn, Outcome, Place, Span, Time, Verb};
 use chart::{AngleChart, ChartDrawing};
 use reach::ReachTimes;
 use sample::{Allowance, LookMemory, Sample};
 use slope::Stride;
+use survey::{Survey, Wanted};
 use trial::{ForecastsAre, OrderTrial};
 use turning::{RateSearch, Turning};
 use writes::WriteHabits;
@@ -47,6 +49,9 @@ const LOST: f32 = 0.8;
 
 /// Where angles are off by so much of a revolution, of late, what was learned is of another device: by chance it is a quarter.
 const ASTRAY: f32 = 0.18;
+
+/// Where so many charts in a row came to nothing, it turns at another rate than was found.
+const UNDRAWN: u32 = 5;
 
 /// A command that ended within this share of a revolution of where its last block lies came from there, and not from memory.
 const IN_PLACE: f32 = 1.0 / 64.0;
@@ -162,6 +167,10 @@ pub struct InUse {
     /// Of a thousand blocks, those whose angles were known when it was last looked.
     known: u16,
     writes: WriteHabits,
+    /// Reads of the idle device, where they are allowed.
+    survey: Option<Survey>,
+    /// Charts in a row on which nothing was drawn.
+    undrawn: u32,
 }
 
 impl InUse {
@@ -192,7 +201,14 @@ impl InUse {
             ended: Lbn(0),
             known: 0,
             writes: WriteHabits::default(),
+            survey: None,
+            undrawn: 0,
         }
+    }
+
+    /// The same, which has the device read once it was left alone for so long.
+    fn probing_after(self, after: Option<Span>) -> InUse {
+        InUse { survey: after.map(|after| Survey::new(after, self.blocks)), ..self }
     }
 
     #[inline]
@@ -235,7 +251,9 @@ impl InUse {
             self.forget();
             return;
         }
-        if let Some((off, known)) = self.chart.check(sample.block, sample.angle) {
+        if let Some((off, known)) = self.chart.check(sample.block, sample.angle)
+            && !(known && self.turning.seek_phase(happened, off))
+        {
             self.turning.note(off);
             if known {
                 self.turning.correct(happened, off);
@@ -261,6 +279,9 @@ impl InUse {
         self.known = 0;
         self.reach = [ReachTimes::default(), ReachTimes::default()];
         self.writes = WriteHabits::default();
+        if let Some(survey) = &mut self.survey {
+            survey.forget();
+        }
     }
 
     /// Begins to ask what the reads of late tell.
@@ -307,6 +328,10 @@ impl InUse {
         if self.fresh.count_known() >= self.chart.count_known() / 4 * 3 {
             std::mem::swap(&mut self.chart, &mut self.fresh);
         }
+        self.undrawn = if self.chart.pieces.is_empty() { self.undrawn + 1 } else { 0 };
+        if self.undrawn == UNDRAWN {
+            (self.turning, self.undrawn) = (Turning::default(), 0);
+        }
         self.known = (u128::from(self.chart.count_known()) * 1000 / u128::from(self.blocks.max(1))) as u16;
     }
 }
@@ -321,8 +346,8 @@ impl Recipe for InUse {
         tells: Tells::Order,
     };
 
-    fn make(_: &Knowledge, blocks: u64) -> Option<InUse> {
-        Some(InUse::new(blocks))
+    fn make(known: &Knowledge, blocks: u64) -> Option<InUse> {
+        Some(InUse::new(blocks).probing_after(known.probe_after))
     }
 }
 
@@ -432,6 +457,24 @@ impl Predictor for InUse {
         if self.turning.rate == 0 { Span(u64::MAX) } else { Span(self.turning.period()) }
     }
 
+    fn patience(&self) -> Option<Span> {
+        self.survey.map(|survey| survey.after)
+    }
+
+    fn probe(&mut self, now: Time) -> Option<Extent> {
+        match self.survey.as_mut()?.next(self.turning.rate != 0) {
+            Wanted::This(at) => Some(at),
+            Wanted::Nothing => None,
+            Wanted::Soonest(some) => {
+                let (head, _) = self.head(now);
+                some.into_iter().min_by_key(|at| {
+                    let spot = self.spot(*at);
+                    self.cost(&head, spot.block, spot.mark, Direction::Read)
+                })
+            }
+        }
+    }
+
     fn note_issue(&mut self, now: Time, command: &Command, spot: Station) {
         if !command.verb.transfers() {
             return;
@@ -465,7 +508,10 @@ impl Predictor for InUse {
         }
         let took = happened.since(flight.issued.max(free)).0;
         let ended = std::mem::replace(&mut self.ended, flight.at.end());
+        // What is read to learn was not chosen by the order that is on trial.
+        let is_asked_for = command.place != Place::Nowhere;
         match self.turning.rate {
+            0 if !is_asked_for => {}
             0 => {
                 let distance = flight.at.start.0.abs_diff(ended.0);
                 let stride = Stride::new(flight.verb.direction(), flight.at.blocks, distance, took);
@@ -473,7 +519,7 @@ impl Predictor for InUse {
             }
             _ => self.arrival.rule_out(),
         }
-        if flight.alone {
+        if flight.alone && is_asked_for {
             let forecasts = if self.forecasts.counts { ForecastsAre::Good } else { ForecastsAre::Bad };
             self.trial.add(took, forecasts);
         }

@@ -47,7 +47,16 @@ pub(super) struct Turning {
     since: u64,
     /// How far angles were from what was expected of late, and by how many they were told.
     pub(super) astray: f32,
+    /// Since nothing was heard for long: what the angles of known blocks were off by.
+    lost: [i32; HEARD],
+    heard: u8,
 }
+
+/// Where nothing agreed for so long, in ns, the platter is sought anew: that many angles of known blocks tell by how much it is ahead, if
+/// all but one are as near as this to the one in the middle, in 2⁻³² revolutions. A host that was idle all night has not lost its chart.
+const QUIET: u64 = 1_000_000_000;
+const HEARD: usize = 5;
+const ALIKE: u32 = 1 << 28;
 
 impl Turning {
     /// Of this rate, from time zero on.
@@ -69,6 +78,30 @@ impl Turning {
     /// An angle was so far from what was expected, in 2⁻³² revolutions.
     pub(super) fn note(&mut self, off: i32) {
         self.astray += (share_of_turn(off) - self.astray) / LATELY;
+    }
+
+    /// After a long silence a known block was so far from where it was expected: whether the platter is still being sought by that.
+    pub(super) fn seek_phase(&mut self, now: Time, off: i32) -> bool {
+        if now.0.saturating_sub(self.since) < QUIET {
+            return false;
+        }
+        self.lost[usize::from(self.heard)] = off;
+        self.heard += 1;
+        if usize::from(self.heard) < HEARD {
+            return true;
+        }
+        self.heard = 0;
+        let alike =
+            |from: &&i32| self.lost.iter().filter(|off| off.wrapping_sub(**from).unsigned_abs() < ALIKE).count();
+        let Some(ahead) = self.lost.iter().max_by_key(alike).copied() else { return false };
+        if alike(&&ahead) < HEARD - 1 {
+            return false;
+        }
+        let elapsed = now.0.saturating_sub(self.since);
+        self.phase =
+            self.phase.wrapping_add(elapsed.wrapping_mul(self.rate)).wrapping_add_signed(-(i64::from(ahead) << 32));
+        (self.since, self.astray) = (now.0, 0.0);
+        true
     }
 
     /// At `now` the platter is believed to be so far ahead of where it is, in 2⁻³² revolutions.

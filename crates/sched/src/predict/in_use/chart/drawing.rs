@@ -7,6 +7,9 @@ use crate::predict::in_use::sample::{Allowance, COMPARED, LookMemory, Sample, Wa
 const SHORTEST: u64 = 48;
 const LONGEST: u64 = 6000;
 
+/// A window over a border has no slope: it is sought among those near the last piece's for so many reads, before it is among all.
+const BORDER: usize = 2 * WINDOW;
+
 /// Steps of the search in what one window can tell apart.
 const FINE: u64 = 2;
 
@@ -23,6 +26,14 @@ const MOST: f32 = 0.9;
 /// The same of near reads, of few slopes; those count that agree a third as well as the best.
 const AGREED: f32 = 12.0;
 const THIRD: f32 = 1.0 / 3.0;
+/// Pairs of reads tell a slope that are so many blocks apart, and as many pairs at least, which differ by less than such a factor; skews
+/// make it steeper by such a share at most.
+const NEAREST: u64 = 16;
+const NEAR: u64 = 160;
+const PARTNERS: usize = 3;
+const TOLD_BY: usize = 64;
+const UNLIKE: u64 = 3;
+const SKEWED: u64 = 3;
 /// Small zones at the ends may have slopes beyond these by such a share.
 const BEYOND_THESE: u64 = 8;
 
@@ -64,8 +75,28 @@ fn slopes(samples: &[Sample], waves: &mut Waves) -> Option<(u64, u64)> {
     let wide = |i: usize| u64::MAX / LONGEST + i as u64 * (u64::MAX / (4 * FAR));
     let first = powers.iter().position(|power| *power > most * THIRD)?;
     let last = powers.iter().rposition(|power| *power > most * THIRD)?;
-    let (low, high) = (wide(first.saturating_sub(3)), wide(last + 4));
+    let coarse = || (wide(first.saturating_sub(3)), wide(last + 4));
+    let (low, high) = slopes_of_near(samples).unwrap_or_else(coarse);
     Some(((low - low / BEYOND_THESE).max(u64::MAX / LONGEST), high + high / BEYOND_THESE))
+}
+
+/// The same by reads so near that less than a turn lies between: each pair tells a slope, but for the skew of a track's end. Nothing
+/// where they are too few, or do not agree.
+fn slopes_of_near(samples: &[Sample]) -> Option<(u64, u64)> {
+    let tell = |(one, next): (&Sample, &Sample)| {
+        let blocks = next.block - one.block;
+        let turned = next.angle.wrapping_sub(one.angle);
+        (NEAREST..=NEAR).contains(&blocks).then(|| (u64::from(turned) << 32) / blocks)
+    };
+    let pairs = (1..=PARTNERS).flat_map(|on| samples.iter().zip(samples.iter().skip(on)));
+    let mut slopes: Vec<u64> = pairs.filter_map(tell).collect();
+    if slopes.len() < TOLD_BY {
+        return None;
+    }
+    slopes.sort_unstable();
+    // Some cross to the next track, and some came from memory.
+    let [low, high] = [10, 80].map(|percent| slopes[slopes.len() * percent / 100]);
+    (high / UNLIKE < low).then_some((low, high + high / SKEWED))
 }
 
 /// A chart that is drawn from reads in the order of their blocks, which goes on for as long as it is allowed.
@@ -76,6 +107,8 @@ pub(in crate::predict::in_use) struct ChartDrawing {
     /// The read from which the next piece is sought, and the slope of the last one.
     from: usize,
     hint: Option<u64>,
+    /// The first read behind the last piece.
+    border: usize,
     /// Steps that are left.
     effort: u64,
     stage: DrawStage,
@@ -128,7 +161,9 @@ impl ChartDrawing {
     pub(in crate::predict::in_use) fn begin(chart: &mut AngleChart, scratch: &mut LookMemory) -> Option<ChartDrawing> {
         chart.pieces.clear();
         let slopes = slopes(&scratch.sorted, &mut scratch.waves)?;
-        Some(ChartDrawing { slopes, from: 0, hint: None, effort: EFFORT, stage: DrawStage::Window })
+        // Those so near that they agree by any slope would make all seem right.
+        scratch.sorted.dedup_by(|next, kept| next.block - kept.block <= NEAR);
+        Some(ChartDrawing { slopes, from: 0, hint: None, border: 0, effort: EFFORT, stage: DrawStage::Window })
     }
 
     /// Goes on; whether all pieces are drawn.
@@ -155,7 +190,7 @@ impl ChartDrawing {
                     }
                     match search.best_slope() {
                         Some(slope) => self.grow_piece(samples, slope, rest, allowance),
-                        None if search.among == SlopesAmong::Near => {
+                        None if search.among == SlopesAmong::Near && self.from >= self.border + BORDER => {
                             self.seek_slope(&samples[self.from..self.from + WINDOW], waves, SlopesAmong::All);
                         }
                         None => self.from += WINDOW / 4,
@@ -270,6 +305,7 @@ impl ChartDrawing {
         self.hint = Some(piece.slope);
         chart.pieces.push(piece);
         self.from += count;
+        self.border = self.from;
         weighed
     }
 }
