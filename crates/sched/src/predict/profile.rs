@@ -9,7 +9,10 @@
 //! The hot paths are `cost`, of each candidate, and `note_issue` with `note_completion`, of each command. A place is found once, when
 //! a request arrives. Where nobody asks what anything costs, no profile is kept ([`crate::policy::Needs::Nothing`]).
 
-use super::{Approach, BufferBelief, Follower, Goal, Knowledge, Manual, Passing, Predictor, Recipe, Sieve, Tells};
+use super::{
+    Approach, BufferBelief, Follower, Goal, Knowledge, Manual, Passing, Predictor, Recipe, Sieve, Swing, TURN_BITS,
+    Tells,
+};
 use crate::punctual::Arrival;
 use block::{Command, Direction, Extent, Lbn, Outcome, SeekBy, Span, Time, Verb};
 use disk::{Beneath, Cache, Drain, Mechanics, Overheads, Progress, Sheet, Spin, Spot, Track};
@@ -29,7 +32,7 @@ pub(crate) use ahead::{GoingOn, ReadAhead, go_on};
 use following::Flight;
 pub use head::Head;
 use lateness::Lateness;
-use motion::{Motion, TURN_BITS};
+use motion::Motion;
 use phase::Phase;
 use unwritten::BufferContents;
 pub(crate) use way::Way;
@@ -238,6 +241,8 @@ impl Predictor for Profile {
     type Mark = u16;
     type Head = Head;
 
+    const TURNS: bool = true;
+
     #[inline]
     fn spot(&self, at: Extent) -> Spot {
         // What goes on where the last command ended lies where that left the head.
@@ -273,8 +278,7 @@ impl Predictor for Profile {
         if !self.unwritten.is_empty() {
             return self.head_of_writer(now, phase);
         }
-        let (head, key) = self.head_on(self.left.track, phase, self.last, self.ahead_of());
-        (Head { ahead: self.going_on(), ..head }, key)
+        self.head_on(self.left.track, phase, self.last, self.ahead_of(), self.going_on())
     }
 
     #[inline]
@@ -283,12 +287,26 @@ impl Predictor for Profile {
         if key == head.ahead.0 && surface == head.ahead.1 && !direction.writes() {
             return head.ahead.2;
         }
-        let travel = self.travel(head, (key >> 32) as u32, surface, direction);
         if !head.locked {
-            return travel + TURN / 2;
+            return self.travel(head, (key >> 32) as u32, surface, direction) + head.blind;
         }
+        self.cost_of_way(head, key, surface, direction)
+    }
+
+    #[inline(always)]
+    fn cost_of_way(&self, head: &Head, key: u64, surface: u16, direction: Direction) -> u64 {
+        let travel = self.travel(head, (key >> 32) as u32, surface, direction);
         let wait = wait(travel, head.phase, key);
         travel + wait + self.lateness.penalty(wait)
+    }
+
+    #[inline(always)]
+    fn swing(&self, head: &Head, direction: Direction) -> Swing<'_> {
+        let &Head { cylinder, phase, locked, blind, .. } = head;
+        // What the drive reads ahead does not wait to come round.
+        let apart = if direction.writes() { u64::MAX } else { head.ahead.0 };
+        let leaves = head.leaves[direction as usize] + blind;
+        Swing { cylinder, phase, turns: locked, leaves, apart, reach: self.motion.reach() }
     }
 
     /// Whatever cylinder a key is of, it costs no less than until its angle next comes round, once the least has passed.
@@ -313,6 +331,11 @@ impl Predictor for Profile {
         let here = ((head.phase + travel) & TURN) as u32;
         let waits = if (low..=high).contains(&here) { 0 } else { wait(travel, head.phase, from) };
         hit.min(travel + waits)
+    }
+
+    #[inline(always)]
+    fn least_from(&self, head: &Head, distance: u32, direction: Direction) -> u64 {
+        self.least_travel(head, distance, direction)
     }
 
     #[inline(always)]
@@ -365,7 +388,7 @@ impl Predictor for Profile {
         };
         let (bus, ahead) = if direction.writes() { (0, None) } else { (self.ticks(lag()), Some(angle)) };
         let phase = head.locked.then(|| angle.wrapping_add(bus << (64 - TURN_BITS)));
-        self.head_on(track, phase, direction, ahead.filter(|_| self.reads_ahead))
+        self.head_on(track, phase, direction, ahead.filter(|_| self.reads_ahead), NOTHING)
     }
 
     fn buffered_cost(&self, now: Time) -> Option<u64> {
@@ -373,7 +396,7 @@ impl Predictor for Profile {
     }
 
     fn buffered_beside(&self) -> (Head, u64) {
-        self.head_on(self.beside, None, Direction::Write, None)
+        self.head_on(self.beside, None, Direction::Write, None, NOTHING)
     }
 
     fn buffer(&self) -> Option<BufferBelief> {
