@@ -318,6 +318,11 @@ pub trait Predictor {
         Span::ZERO
     }
 
+    /// The same of blocks that were not found before.
+    fn transfer_of(&self, at: Extent) -> Span {
+        self.transfer(at, self.spot(at))
+    }
+
     /// What a write without FUA costs wherever it lies, while the device is believed to take it into its buffer at once.
     fn buffered_cost(&self, now: Time) -> Option<u64> {
         let _ = now;

@@ -188,6 +188,15 @@ impl Profile {
         transferred && at.start == next && direction.writes() != reading && (direction.writes() || self.reads_ahead)
     }
 
+    /// How long blocks take to pass at the pace of a zone, with a switch of heads at the end of each track.
+    fn transfer_in(&self, at: Extent, zone: u32) -> Span {
+        let layout = &self.mechanics.layout;
+        let period = self.phase.period_ns();
+        let sectors = f64::from(at.blocks.div_ceil(1 << layout.sector_shift()));
+        let turns = sectors * layout.sector_angle(zone) as f64 / TURN_ANGLE;
+        Span((turns * (period + self.mechanics.switches.head.0 as f64)) as u64)
+    }
+
     /// When the arm is at `spot` and a write may begin, if it leaves for it now.
     #[inline(always)]
     fn arrival(&self, now: Time, at: Extent, spot: Spot, direction: Direction) -> Time {
@@ -360,13 +369,13 @@ impl Predictor for Profile {
         from >> 32 == to >> 32
     }
 
-    /// At the pace of its track, a switch of heads at the end of each.
     fn transfer(&self, at: Extent, spot: Spot) -> Span {
-        let layout = &self.mechanics.layout;
-        let period = self.phase.period_ns();
-        let sectors = f64::from(at.blocks.div_ceil(1 << layout.sector_shift()));
-        let turns = sectors * layout.sector_angle(spot.track.zone) as f64 / TURN_ANGLE;
-        Span((turns * (period + self.mechanics.switches.head.0 as f64)) as u64)
+        self.transfer_in(at, spot.track.zone)
+    }
+
+    /// No more need be known of where it is than the zone.
+    fn transfer_of(&self, at: Extent) -> Span {
+        self.transfer_in(at, self.mechanics.layout.zone_of(at.start))
     }
 
     fn head_after(&self, head: &Head, at: Extent, spot: Spot, direction: Direction) -> (Head, u64) {
