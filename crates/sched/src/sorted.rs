@@ -284,7 +284,7 @@ impl<T: Copy> Sorted<T> {
         self.push(leaf, entry);
     }
 
-    /// The first entry.
+    /// Takes in the first entry of all.
     #[cold]
     fn begin(&mut self, entry: Entry<T>) {
         if self.leaves.is_empty() {

@@ -11,7 +11,7 @@
 //! **Greedy policies are one search.** `sched::policy::greedy` walks outward from the head over small unsorted leaves
 //! under a sorted directory (`sched::sorted`), with exact lower bounds from the predictor; on one cylinder the bound
 //! uses the angle too, so a hot spot costs no more than a spread load. SATF and aged SATF are that search without a bias
-//! and with one, which age makes ([`super::age`]).
+//! and with one, which age makes ([`super::age`]). Without one, and where costs are waits for angles, [`by_angle`] searches.
 
 use super::Policy;
 use super::age::{AgeScore, Ageing};

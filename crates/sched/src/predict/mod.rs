@@ -87,9 +87,9 @@ pub(crate) const STEP_BITS: u32 = TURN_BITS - 9;
 pub struct Swing<'p> {
     /// The cylinder that the arm is on.
     pub cylinder: u32,
-    /// The angle under the head, and whether it is known: else costs tell of distance alone.
+    /// The angle under the head, where it is known.
     pub phase: u64,
-    /// See `phase`.
+    /// Whether it is known: else costs tell of distance alone.
     pub turns: bool,
     /// Ticks before the arm leaves; where the phase is not known, with what every wait is taken to be.
     pub leaves: u64,
