@@ -22,6 +22,7 @@ fn agrees(plan: &LayoutPlan) -> Result<(), TestCaseError> {
             let got = (spot.track.zone, spot.track.cylinder, spot.track.head, spot.sector, spot.remapped);
             let expected = (sector.zone, sector.cylinder, sector.head, sector.sector, sector.remapped);
             prop_assert_eq!(got, expected, "block {} of {:?}", lbn, sector);
+            prop_assert_eq!(layout.zone_of(Lbn(lbn)), sector.zone, "block {} of {:?}", lbn, sector);
             prop_assert!(plans::apart(spot.angle, sector.angle) < 1e-9, "{sector:?}: {}", spot.angle);
             for n in [1, layout.heads() - 1, layout.heads()] {
                 let Some(first) = layout.beneath(Lbn(lbn)).and_then(|it| it.first_block(n)) else { continue };

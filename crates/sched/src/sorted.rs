@@ -49,6 +49,7 @@ pub(crate) struct Slot {
 
 impl Slot {
     /// No key of this leaf, or of those after it, is less than this.
+    #[inline(always)]
     pub(crate) fn low(&self) -> u64 {
         (self.low >> 64) as u64
     }
@@ -250,38 +251,54 @@ impl<T: Copy> Sorted<T> {
     }
 
     /// The leaf in which a key would lie; the caller guarantees the set is not empty.
+    #[inline(always)]
     pub(crate) fn slot_of(&self, key: u64) -> usize {
-        self.place(order_of(key, u64::MAX))
+        self.directory.partition_point(|slot| slot.low() <= key).saturating_sub(1)
     }
 
-    #[inline]
+    /// The leaf in which an entry would lie: as a rule that of its key, of which seldom more than one leaf is full.
+    #[inline(always)]
     fn place(&self, order: u128) -> usize {
-        self.directory.partition_point(|slot| slot.low <= order).saturating_sub(1)
+        let mut slot = self.slot_of((order >> 64) as u64);
+        while slot > 0 && self.directory[slot].low > order {
+            slot -= 1;
+        }
+        slot
     }
 
+    #[inline(always)]
     pub(crate) fn add(&mut self, entry: Entry<T>) {
         self.len += 1;
         self.is_biased |= entry.bias > 0;
         if self.directory.is_empty() {
-            if self.leaves.is_empty() {
-                self.leaves.push(Leaf { len: 0, ..Leaf::new(entry) });
-            }
-            let leaf = self.take_leaf(Leaf::new(entry));
-            self.directory.push(Slot { low: 0, leaf, bias: entry.bias });
-            return;
+            return self.begin(entry);
         }
         let order = order_of(entry.key, entry.sequence);
         let mut slot = self.place(order);
         if self.leaf(slot).len == LEAF {
-            self.split(slot);
-            if self.directory[slot + 1].low <= order {
-                slot += 1;
-            }
+            slot = self.split_for(slot, order);
         }
         let Slot { leaf, bias, .. } = &mut self.directory[slot];
         *bias = entry.bias.min(*bias);
         let leaf = *leaf;
         self.push(leaf, entry);
+    }
+
+    /// Takes in the first entry of all.
+    #[cold]
+    fn begin(&mut self, entry: Entry<T>) {
+        if self.leaves.is_empty() {
+            self.leaves.push(Leaf { len: 0, ..Leaf::new(entry) });
+        }
+        let leaf = self.take_leaf(Leaf::new(entry));
+        self.directory.push(Slot { low: 0, leaf, bias: entry.bias });
+    }
+
+    /// Splits a full leaf: in which of both an entry lies.
+    #[inline(never)]
+    fn split_for(&mut self, slot: usize, order: u128) -> usize {
+        self.split(slot);
+        if self.directory[slot + 1].low <= order { slot + 1 } else { slot }
     }
 
     /// Takes the entry with this key and sequence out, if it is there.
@@ -340,7 +357,6 @@ impl<T: Copy> Sorted<T> {
     }
 
     /// The upper half of a full leaf becomes a leaf of its own.
-    #[inline(never)]
     fn split(&mut self, slot: usize) {
         let from = self.directory[slot].leaf as usize;
         let low = self.leaves[from].middle();

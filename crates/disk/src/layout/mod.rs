@@ -244,6 +244,16 @@ impl Layout {
         }
     }
 
+    /// The zone or kind of a block's track, which is soon found where zones follow from the filling order.
+    #[must_use]
+    #[inline]
+    pub fn zone_of(&self, lbn: Lbn) -> u32 {
+        match &self.map {
+            Map::Zoned(zoned) => zoned.zone_of(lbn.0.min(self.blocks - 1) >> self.sector_shift),
+            _ => self.locate(lbn).track.zone,
+        }
+    }
+
     /// The tracks of the cylinder of a block; nothing where they do not follow from the filling order alone.
     #[must_use]
     pub fn beneath(&self, lbn: Lbn) -> Option<Beneath> {

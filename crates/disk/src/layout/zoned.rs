@@ -160,6 +160,12 @@ impl Zoned {
         }
     }
 
+    /// The zone of a sector, which must be on the drive.
+    #[inline(always)]
+    pub(super) fn zone_of(&self, sector: u64) -> u32 {
+        self.stretches.find(sector).0.zone
+    }
+
     #[cold]
     fn locate_unlisted(&self, z: u32, sector: u64) -> Spot {
         let zone = &self.zones[z as usize];

@@ -138,7 +138,6 @@ impl<P: Predictor> Core<P> {
 
     /// How long the blocks of an extent take to come, once the first is under the head; nothing where that is not known.
     pub(crate) fn transfer(&self, at: Extent) -> Span {
-        let belief = self.belief();
-        if at.blocks == 0 { Span::ZERO } else { belief.transfer(at, belief.spot(at)) }
+        if at.blocks == 0 { Span::ZERO } else { self.belief().transfer_of(at) }
     }
 }

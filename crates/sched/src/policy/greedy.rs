@@ -11,13 +11,14 @@
 //! **Greedy policies are one search.** `sched::policy::greedy` walks outward from the head over small unsorted leaves
 //! under a sorted directory (`sched::sorted`), with exact lower bounds from the predictor; on one cylinder the bound
 //! uses the angle too, so a hot spot costs no more than a spread load. SATF and aged SATF are that search without a bias
-//! and with one, which age makes ([`super::age`]).
+//! and with one, which age makes ([`super::age`]). Without one, and where costs are waits for angles, [`by_angle`] searches.
 
 use super::Policy;
 use super::age::{AgeScore, Ageing};
+use super::by_angle;
 use super::fcfs::Fcfs;
 use super::walk::{self, Walk};
-use crate::predict::{Predictor, Sieve};
+use crate::predict::Predictor;
 use crate::sorted::{Entry, Leaf, Sorted};
 use crate::{Job, JobId, Jobs};
 use block::{Direction, Op, Time};
@@ -38,7 +39,7 @@ const KINDS: usize = 3;
 const READS: usize = 0;
 
 /// Which way the data of a kind goes.
-const fn direction_of(kind: usize) -> Direction {
+pub(super) const fn direction_of(kind: usize) -> Direction {
     if kind == READS { Direction::Read } else { Direction::Write }
 }
 
@@ -71,9 +72,9 @@ pub(super) struct Candidate {
     pub(super) score: u64,
     pub(super) sequence: u64,
     pub(super) id: JobId,
-    kind: usize,
-    slot: usize,
-    place: usize,
+    pub(super) kind: usize,
+    pub(super) slot: usize,
+    pub(super) place: usize,
 }
 
 /// What a search keeps of the candidates it meets.
@@ -102,7 +103,7 @@ impl KeepCandidates for Cheapest {
 
     #[inline]
     fn offer(&mut self, found: Candidate) {
-        if (found.score, found.sequence) < (self.0.score, self.0.sequence) {
+        if found.score < self.0.score || (found.score == self.0.score && found.sequence < self.0.sequence) {
             self.0 = found;
         }
     }
@@ -148,6 +149,7 @@ impl<P: Predictor> Greedy<P> {
         if !sorted.is_empty() {
             self.examined += match sorted.is_by_bias() {
                 true => search::<P, KIND, true>(sorted, (head, key), floor, belief, kept),
+                false if P::TURNS => by_angle::search::<P, KIND>(sorted, (head, key), belief, kept),
                 false => search::<P, KIND, false>(sorted, (head, key), floor, belief, kept),
             };
         }
@@ -291,38 +293,18 @@ fn examine<P: Predictor, const KIND: usize, const AGED: bool>(
     let (keys, rest) = (leaf.keys(), leaf.rest());
     let sieve = belief.sieve(head, least, keys, range);
     let mut room = kept.bar().saturating_sub(least);
-    let mut first = usize::MAX;
-    // While nothing would fall through, the one that comes round first is weighed first: most others do then.
-    if !AGED && sieve.bits > 0 && room >= sieve.bits {
-        first = soonest(keys, sieve);
-        weigh::<P, KIND>(leaf, (slot, first), 0, head, belief, kept);
-        room = kept.bar().saturating_sub(least);
-    }
     for (place, key) in keys.iter().enumerate() {
         let bias = if AGED { rest[place].bias } else { 0 };
         // Those after it are younger yet.
         if AGED && bias > room {
             return place as u64;
         }
-        if sieve.beyond(*key) + bias <= room && place != first {
+        if sieve.beyond(*key) + bias <= room {
             weigh::<P, KIND>(leaf, (slot, place), bias, head, belief, kept);
             room = kept.bar().saturating_sub(least);
         }
     }
     keys.len() as u64
-}
-
-/// The place of the key that comes round first.
-#[inline(always)]
-fn soonest(keys: &[u64], sieve: Sieve) -> usize {
-    let (mut first, mut least) = (0, u64::MAX);
-    for (place, key) in keys.iter().enumerate() {
-        let beyond = sieve.beyond(*key);
-        if beyond < least {
-            (first, least) = (place, beyond);
-        }
-    }
-    first
 }
 
 /// Works out what an entry of a leaf costs, and offers it if it is worth that.

@@ -2,6 +2,7 @@
 
 mod age;
 mod base;
+mod by_angle;
 mod cylinders;
 mod greedy;
 mod in_service;

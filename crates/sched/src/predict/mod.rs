@@ -77,6 +77,39 @@ predictors! {
 /// The cost of what is not known: more than anything else costs.
 pub const UNKNOWN: u64 = 1 << 61;
 
+/// Ticks of a revolution where keys hold an angle, as a power of two, and of one of its 512 parts by which it is known how far the arm
+/// gets.
+pub(crate) const TURN_BITS: u32 = 28;
+pub(crate) const STEP_BITS: u32 = TURN_BITS - 9;
+
+/// How the head stands to what comes round, and how far the arm gets meanwhile.
+#[derive(Clone, Copy, Debug)]
+pub struct Swing<'p> {
+    /// The cylinder that the arm is on.
+    pub cylinder: u32,
+    /// The angle under the head, where it is known.
+    pub phase: u64,
+    /// Whether it is known: else costs tell of distance alone.
+    pub turns: bool,
+    /// Ticks before the arm leaves; where the phase is not known, with what every wait is taken to be.
+    pub leaves: u64,
+    /// The key of what neither the arm nor the angle has a part in.
+    pub apart: u64,
+    /// Cylinders that the arm crosses at most by the end of each step after it left, ever more.
+    pub reach: &'p [u32],
+}
+
+impl Swing<'_> {
+    /// As far as anything lies.
+    pub(crate) const EVERYWHERE: u32 = 1 << 30;
+
+    /// Cylinders that the arm crosses at most in so many ticks, to the end of the step.
+    #[inline(always)]
+    pub(crate) fn reach(&self, ticks: u64) -> u32 {
+        self.reach.get((ticks >> STEP_BITS) as usize).copied().unwrap_or(Swing::EVERYWHERE)
+    }
+}
+
 /// The way to a request, were the arm to leave for it now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Approach {
@@ -207,6 +240,9 @@ pub trait Predictor {
     /// Where the head is, prepared for one decision.
     type Head: Copy;
 
+    /// Whether costs are waits for angles, which the low half of a key holds: then [`Predictor::swing`] tells how far the arm gets.
+    const TURNS: bool = false;
+
     /// Where a request lies. The caller guarantees that the extent is not empty and within the device,
     /// unless the request is a flush.
     fn spot(&self, at: Extent) -> Self::Spot;
@@ -229,6 +265,17 @@ pub trait Predictor {
     /// The cost of going there, to read or to write.
     fn cost(&self, head: &Self::Head, key: u64, mark: Self::Mark, direction: Direction) -> u64;
 
+    /// [`Predictor::cost`] of what is not apart ([`Swing::apart`]), while the phase is known.
+    fn cost_of_way(&self, head: &Self::Head, key: u64, mark: Self::Mark, direction: Direction) -> u64 {
+        self.cost(head, key, mark, direction)
+    }
+
+    /// How the head stands to what comes round; asked only of one that `TURNS`.
+    fn swing(&self, head: &Self::Head, direction: Direction) -> Swing<'_> {
+        let _ = (head, direction);
+        Swing { cylinder: 0, phase: 0, turns: false, leaves: 0, apart: u64::MAX, reach: &[] }
+    }
+
     /// What these keys, all of a range and none costing less than `least`, tell of their costs without a look at what lies there.
     fn sieve(&self, head: &Self::Head, least: u64, keys: &[u64], range: (u64, u64)) -> Sieve {
         let _ = (head, least, keys, range);
@@ -237,6 +284,12 @@ pub trait Predictor {
 
     /// A lower bound: nothing with a key in `from..=to` costs less. It makes pruning sound.
     fn least(&self, head: &Self::Head, from: u64, to: u64, direction: Direction) -> u64;
+
+    /// A lower bound of all that lies at such a distance or farther, in cylinders, but for what is apart ([`Swing::apart`]).
+    fn least_from(&self, head: &Self::Head, distance: u32, direction: Direction) -> u64 {
+        let _ = (head, distance, direction);
+        0
+    }
 
     /// [`Predictor::least`] of all keys from `from` on: what a search asks at each of its steps.
     fn least_above(&self, head: &Self::Head, from: u64, direction: Direction) -> u64 {
@@ -263,6 +316,11 @@ pub trait Predictor {
     fn transfer(&self, at: Extent, spot: Self::Spot) -> Span {
         let _ = (at, spot);
         Span::ZERO
+    }
+
+    /// The same of blocks that were not found before.
+    fn transfer_of(&self, at: Extent) -> Span {
+        self.transfer(at, self.spot(at))
     }
 
     /// What a write without FUA costs wherever it lies, while the device is believed to take it into its buffer at once.

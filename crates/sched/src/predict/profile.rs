@@ -9,7 +9,10 @@
 //! The hot paths are `cost`, of each candidate, and `note_issue` with `note_completion`, of each command. A place is found once, when
 //! a request arrives. Where nobody asks what anything costs, no profile is kept ([`crate::policy::Needs::Nothing`]).
 
-use super::{Approach, BufferBelief, Follower, Goal, Knowledge, Manual, Passing, Predictor, Recipe, Sieve, Tells};
+use super::{
+    Approach, BufferBelief, Follower, Goal, Knowledge, Manual, Passing, Predictor, Recipe, Sieve, Swing, TURN_BITS,
+    Tells,
+};
 use crate::punctual::Arrival;
 use block::{Command, Direction, Extent, Lbn, Outcome, SeekBy, Span, Time, Verb};
 use disk::{Beneath, Cache, Drain, Mechanics, Overheads, Progress, Sheet, Spin, Spot, Track};
@@ -29,7 +32,7 @@ pub(crate) use ahead::{GoingOn, ReadAhead, go_on};
 use following::Flight;
 pub use head::Head;
 use lateness::Lateness;
-use motion::{Motion, TURN_BITS};
+use motion::Motion;
 use phase::Phase;
 use unwritten::BufferContents;
 pub(crate) use way::Way;
@@ -185,6 +188,15 @@ impl Profile {
         transferred && at.start == next && direction.writes() != reading && (direction.writes() || self.reads_ahead)
     }
 
+    /// How long blocks take to pass at the pace of a zone, with a switch of heads at the end of each track.
+    fn transfer_in(&self, at: Extent, zone: u32) -> Span {
+        let layout = &self.mechanics.layout;
+        let period = self.phase.period_ns();
+        let sectors = f64::from(at.blocks.div_ceil(1 << layout.sector_shift()));
+        let turns = sectors * layout.sector_angle(zone) as f64 / TURN_ANGLE;
+        Span((turns * (period + self.mechanics.switches.head.0 as f64)) as u64)
+    }
+
     /// When the arm is at `spot` and a write may begin, if it leaves for it now.
     #[inline(always)]
     fn arrival(&self, now: Time, at: Extent, spot: Spot, direction: Direction) -> Time {
@@ -238,6 +250,8 @@ impl Predictor for Profile {
     type Mark = u16;
     type Head = Head;
 
+    const TURNS: bool = true;
+
     #[inline]
     fn spot(&self, at: Extent) -> Spot {
         // What goes on where the last command ended lies where that left the head.
@@ -273,8 +287,7 @@ impl Predictor for Profile {
         if !self.unwritten.is_empty() {
             return self.head_of_writer(now, phase);
         }
-        let (head, key) = self.head_on(self.left.track, phase, self.last, self.ahead_of());
-        (Head { ahead: self.going_on(), ..head }, key)
+        self.head_on(self.left.track, phase, self.last, self.ahead_of(), self.going_on())
     }
 
     #[inline]
@@ -283,12 +296,26 @@ impl Predictor for Profile {
         if key == head.ahead.0 && surface == head.ahead.1 && !direction.writes() {
             return head.ahead.2;
         }
-        let travel = self.travel(head, (key >> 32) as u32, surface, direction);
         if !head.locked {
-            return travel + TURN / 2;
+            return self.travel(head, (key >> 32) as u32, surface, direction) + head.blind;
         }
+        self.cost_of_way(head, key, surface, direction)
+    }
+
+    #[inline(always)]
+    fn cost_of_way(&self, head: &Head, key: u64, surface: u16, direction: Direction) -> u64 {
+        let travel = self.travel(head, (key >> 32) as u32, surface, direction);
         let wait = wait(travel, head.phase, key);
         travel + wait + self.lateness.penalty(wait)
+    }
+
+    #[inline(always)]
+    fn swing(&self, head: &Head, direction: Direction) -> Swing<'_> {
+        let &Head { cylinder, phase, locked, blind, .. } = head;
+        // What the drive reads ahead does not wait to come round.
+        let apart = if direction.writes() { u64::MAX } else { head.ahead.0 };
+        let leaves = head.leaves[direction as usize] + blind;
+        Swing { cylinder, phase, turns: locked, leaves, apart, reach: self.motion.reach() }
     }
 
     /// Whatever cylinder a key is of, it costs no less than until its angle next comes round, once the least has passed.
@@ -316,6 +343,11 @@ impl Predictor for Profile {
     }
 
     #[inline(always)]
+    fn least_from(&self, head: &Head, distance: u32, direction: Direction) -> u64 {
+        self.least_travel(head, distance, direction)
+    }
+
+    #[inline(always)]
     fn least_above(&self, head: &Head, from: u64, direction: Direction) -> u64 {
         let hit = if head.ahead.0 >= from && !direction.writes() { head.ahead.2 } else { u64::MAX };
         self.least_travel(head, ((from >> 32) as u32).saturating_sub(head.cylinder), direction).min(hit)
@@ -337,13 +369,13 @@ impl Predictor for Profile {
         from >> 32 == to >> 32
     }
 
-    /// At the pace of its track, a switch of heads at the end of each.
     fn transfer(&self, at: Extent, spot: Spot) -> Span {
-        let layout = &self.mechanics.layout;
-        let period = self.phase.period_ns();
-        let sectors = f64::from(at.blocks.div_ceil(1 << layout.sector_shift()));
-        let turns = sectors * layout.sector_angle(spot.track.zone) as f64 / TURN_ANGLE;
-        Span((turns * (period + self.mechanics.switches.head.0 as f64)) as u64)
+        self.transfer_in(at, spot.track.zone)
+    }
+
+    /// No more need be known of where it is than the zone.
+    fn transfer_of(&self, at: Extent) -> Span {
+        self.transfer_in(at, self.mechanics.layout.zone_of(at.start))
     }
 
     fn head_after(&self, head: &Head, at: Extent, spot: Spot, direction: Direction) -> (Head, u64) {
@@ -365,7 +397,7 @@ impl Predictor for Profile {
         };
         let (bus, ahead) = if direction.writes() { (0, None) } else { (self.ticks(lag()), Some(angle)) };
         let phase = head.locked.then(|| angle.wrapping_add(bus << (64 - TURN_BITS)));
-        self.head_on(track, phase, direction, ahead.filter(|_| self.reads_ahead))
+        self.head_on(track, phase, direction, ahead.filter(|_| self.reads_ahead), NOTHING)
     }
 
     fn buffered_cost(&self, now: Time) -> Option<u64> {
@@ -373,7 +405,7 @@ impl Predictor for Profile {
     }
 
     fn buffered_beside(&self) -> (Head, u64) {
-        self.head_on(self.beside, None, Direction::Write, None)
+        self.head_on(self.beside, None, Direction::Write, None, NOTHING)
     }
 
     fn buffer(&self) -> Option<BufferBelief> {

@@ -1,6 +1,6 @@
 //! Where the head is, what commands are weighed from, and how far it is from there to others.
 
-use super::{NOTHING, Profile, TURN_BITS, ticks_of};
+use super::{NOTHING, Profile, TURN, TURN_BITS, ticks_of};
 use block::Direction;
 use disk::Track;
 
@@ -9,8 +9,9 @@ use disk::Track;
 pub struct Head {
     pub(super) cylinder: u32,
     pub(super) surface: u16,
-    /// Whether the phase is known.
+    /// Whether the phase is known, and what a wait is taken to be where it is not: nothing where it is.
     pub(super) locked: bool,
+    pub(super) blind: u64,
     /// Angle under the head now, in ticks.
     pub(super) phase: u64,
     /// Ticks before the arm leaves, for reads and for writes.
@@ -44,7 +45,7 @@ impl Profile {
     pub(super) fn least_travel(&self, head: &Head, distance: u32, direction: Direction) -> u64 {
         let floor = self.motion.least_seek(distance);
         let settle = u64::from(direction.writes() && floor > 0) * head.write_settle;
-        floor + settle + head.leaves[direction as usize]
+        floor + settle + head.leaves[direction as usize] + head.blind
     }
 
     /// The angle from `phase` to the end of the sector in a zone that is being read behind the angle `ahead_of`.
@@ -54,14 +55,15 @@ impl Profile {
     }
 
     /// The head on a track at an angle, if that is known, after a command of direction `last`, where the drive reads ahead behind
-    /// another angle or not; and the key of the place it is over.
-    #[inline]
+    /// another angle or not, and there is this of what it has read ahead; and the key of the place it is over.
+    #[inline(always)]
     pub(super) fn head_on(
         &self,
         track: Track,
         phase: Option<u64>,
         last: Direction,
         ahead_of: Option<u64>,
+        ahead: (u64, u16, u64),
     ) -> (Head, u64) {
         let overhead = self.motion.overhead[last as usize];
         let ready = phase.map(|phase| phase.wrapping_add(overhead[0] << (64 - TURN_BITS)));
@@ -70,10 +72,11 @@ impl Profile {
             cylinder: track.cylinder,
             surface: track.head as u16,
             locked: phase.is_some(),
+            blind: if phase.is_some() { 0 } else { TURN / 2 },
             phase: phase.map_or(0, |phase| u64::from(ticks_of(phase))),
             leaves: overhead.map(|overhead| overhead + u64::from(ticks_of(stay))),
             write_settle: self.motion.write_settle,
-            ahead: NOTHING,
+            ahead,
         };
         (head, u64::from(head.cylinder) << 32 | head.phase)
     }
@@ -83,7 +86,7 @@ impl Profile {
     #[inline(never)]
     pub(super) fn head_among_several(&self) -> (Head, u64) {
         let track = if self.was_buffered { self.beside } else { self.left.track };
-        let (head, key) = self.head_on(track, None, self.last, None);
+        let (head, key) = self.head_on(track, None, self.last, None, NOTHING);
         (Head { leaves: [0; 2], write_settle: 0, ..head }, key)
     }
 }

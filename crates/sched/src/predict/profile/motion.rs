@@ -1,10 +1,8 @@
 //! The times of the arm's moves in ticks: fractions of a revolution as the drive really turns.
 
+use crate::predict::{STEP_BITS, Swing, TURN_BITS};
 use block::{Direction, Span};
 use disk::{Overheads, Switches};
-
-/// Ticks in a revolution: 2²⁸.
-pub(super) const TURN_BITS: u32 = 28;
 
 /// Seek and rotation times in clock ticks.
 ///
@@ -20,6 +18,8 @@ pub(super) struct Motion {
     curve_ns: f64,
     /// What a tick of the curve is in ticks, in parts of 2³¹.
     pace: u64,
+    /// Cylinders that the arm crosses at most by the end of each step after it left.
+    reach: Vec<u32>,
     pub(super) head_switch: u64,
     pub(super) write_settle: u64,
     /// Before the arm moves: after a read and after a write, for reads and for writes.
@@ -32,6 +32,9 @@ pub(super) struct Motion {
 
 /// Parts of a factor, as a power of two: a tick of 32 bits times up to twice as many parts keeps within 64 bits.
 const PACE_BITS: u32 = 31;
+
+/// Steps for which it is worked out how far the arm gets.
+const FORESEEN: usize = 8192;
 
 impl Motion {
     /// The moves of a drive whose revolution takes `period_ns`.
@@ -47,6 +50,7 @@ impl Motion {
             floor,
             curve_ns: period_ns,
             pace: 1 << PACE_BITS,
+            reach: Vec::new(),
             head_switch: 0,
             write_settle: 0,
             overhead: [[0; 2]; 2],
@@ -63,11 +67,33 @@ impl Motion {
         let both = [Direction::Read, Direction::Write];
         self.period_ns = period_ns;
         self.pace = (self.curve_ns / period_ns * f64::from(1u32 << PACE_BITS)).min(f64::from(u32::MAX)) as u64;
+        self.retell_reach();
         self.head_switch = ticks(switches.head);
         self.write_settle = ticks(switches.write_settle);
         self.overhead = both.map(|last| [overheads.read, overheads.write].map(|after| ticks(after.a(last))));
         self.hit = both.map(|last| ticks(overheads.hit.a(last)));
         self.buffered = both.map(|last| ticks(overheads.buffered.a(last)));
+    }
+
+    /// Works out anew how far the arm gets in how many steps.
+    fn retell_reach(&mut self) {
+        self.reach.clear();
+        let mut farther = 0;
+        while farther < self.floor.len() && self.reach.len() < FORESEEN {
+            let by = (self.reach.len() as u64 + 1) << STEP_BITS;
+            let rest = &self.floor[farther..];
+            farther += rest.partition_point(|ticks| (u64::from(*ticks) * self.pace) >> PACE_BITS <= by);
+            self.reach.push((farther as u32).saturating_sub(1));
+        }
+        // Beyond the end of the curve all moves take what the longest does; how far the arm gets in many turns need not be known.
+        self.reach.pop();
+        self.reach.push(Swing::EVERYWHERE);
+    }
+
+    /// Cylinders that the arm crosses at most by the end of each step after it left.
+    #[inline(always)]
+    pub(super) fn reach(&self) -> &[u32] {
+        &self.reach
     }
 
     /// Ticks of a seek over so many cylinders, for a read.

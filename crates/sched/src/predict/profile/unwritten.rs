@@ -350,9 +350,9 @@ impl Profile {
     #[inline(never)]
     pub(super) fn head_of_writer(&self, now: Time, phase: Option<u64>) -> (Head, u64) {
         let (free, track) = self.unwritten.drained.unwrap_or((self.free, self.left.track));
-        let (head, key) = self.head_on(track, phase, self.last, self.ahead_of());
+        let (head, key) = self.head_on(track, phase, self.last, self.ahead_of(), self.going_on());
         let busy = self.motion.ticks(free.since(now));
-        (Head { ahead: self.going_on(), leaves: head.leaves.map(|leaves| leaves.max(busy)), ..head }, key)
+        (Head { leaves: head.leaves.map(|leaves| leaves.max(busy)), ..head }, key)
     }
 
     /// A write to the medium of a drive came back: where nobody knows of its buffer, too early ones tell that it has one.
