@@ -171,9 +171,9 @@ impl<'d, D: Device> ProbeBench<'d, D> {
         }
         self.commands += 1;
         if self.is_overdue() {
-            let minutes = self.longest.as_secs() / 60.0;
+            let minutes = self.longest.0 / 60_000_000_000;
             let what =
-                format!("after {minutes:.0} minutes of the device's time its answers do not agree with one another");
+                format!("after {minutes} minutes of the device's time its answers do not agree with one another");
             return Err(self.error(what, "profile it from a host with less else to do"));
         }
         let issued = self.device.issue(Tag(0), Command::new(verb, at, Place::Nowhere));

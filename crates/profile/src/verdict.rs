@@ -47,9 +47,9 @@ impl TrackMap {
     /// Why a map of so many sectors that was cut short is none to go on from, if it is not.
     pub(crate) fn falls_short(&self, sectors: u64) -> Option<String> {
         let known = self.guessed.filter(|known| known * LEAST_MAPPED < sectors)?;
-        let share = 100.0 * known as f64 / sectors as f64;
+        let hundredths = 10_000 * known / sectors;
         Some(format!(
-            "in the time there is, {share:.2} % of it was mapped: its sectors do not come by at the angles they were found at, or \
+            "in the time there is, 0.{hundredths:02} % of it was mapped: its sectors do not come by at the angles they were found at, or \
              hardly any track is like the one before"
         ))
     }
