@@ -48,7 +48,7 @@ pub struct Memory {
 }
 
 /// A profile that takes longer than this has come to believe something that is not so.
-const LONGEST: Span = Span(3 * 3600 * 1_000_000_000);
+pub(crate) const LONGEST: Span = Span(3 * 3600 * 1_000_000_000);
 
 /// A device on the bench.
 #[derive(Debug)]
@@ -68,6 +68,8 @@ pub struct ProbeBench<'d, D> {
     scratch: Option<Scratch>,
     /// Sectors from one read that drives memory out to the next; none if not known yet.
     stride: u64,
+    /// How long the device may be busy with our commands before it is given up.
+    pub longest: Span,
     /// How many commands were issued.
     pub commands: u64,
     /// How many of them write.
@@ -93,6 +95,7 @@ impl<'d, D: Device> ProbeBench<'d, D> {
             unknown: None,
             scratch,
             stride: 0,
+            longest: LONGEST,
             commands: 0,
             writes: 0,
             unreadable: Vec::new(),
@@ -124,6 +127,11 @@ impl<'d, D: Device> ProbeBench<'d, D> {
     /// How long the device was busy with our commands.
     pub fn busy_time(&self) -> Span {
         self.device.now().since(self.began)
+    }
+
+    /// Whether it was busy for longer than it may be.
+    pub fn is_overdue(&self) -> bool {
+        self.busy_time() > self.longest
     }
 
     /// Does nothing for a while.
@@ -162,8 +170,10 @@ impl<'d, D: Device> ProbeBench<'d, D> {
             self.writes += 1;
         }
         self.commands += 1;
-        if self.busy_time() > LONGEST {
-            let what = "after three hours of the device's time its answers do not agree with one another";
+        if self.is_overdue() {
+            let minutes = self.longest.0 / 60_000_000_000;
+            let what =
+                format!("after {minutes} minutes of the device's time its answers do not agree with one another");
             return Err(self.error(what, "profile it from a host with less else to do"));
         }
         let issued = self.device.issue(Tag(0), Command::new(verb, at, Place::Nowhere));
@@ -403,7 +413,7 @@ mod tests {
         let mut bench = ProbeBench::new("slow", &mut device, 1, None);
         let error =
             (0..1000).find_map(|block| bench.command(Verb::Read, Extent::new(block, 1)).err()).expect("it ends");
-        assert!(error.what.contains("three hours"), "{error}");
+        assert!(error.what.contains("180 minutes"), "{error}");
         assert_eq!(device.asked, 361);
     }
 

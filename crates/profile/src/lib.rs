@@ -10,6 +10,7 @@ pub mod clock;
 mod confidence;
 mod curve;
 mod draw;
+mod effort;
 pub mod estimate;
 pub mod eye;
 pub mod journal;
@@ -24,9 +25,9 @@ mod validate;
 mod verdict;
 mod written;
 
+pub use effort::Thoroughness;
 pub use profile::{
-    DriveKnowledge, DriveProfile, ProfileOptions, ProfileOutcome, ProfileStep, ProfiledFile, ProgressWatcher,
-    Thoroughness, profile,
+    DriveKnowledge, DriveProfile, ProfileOptions, ProfileOutcome, ProfileStep, ProfiledFile, ProgressWatcher, profile,
 };
 pub use scratch::Scratch;
 pub use validate::Validation;

@@ -148,7 +148,7 @@ pub(crate) fn known(
     let options = crate::ProfileOptions { name: "platter".into(), seed: 1, effort, scratch };
     match crate::profile(platter, &options, &mut ()).expect("it answers").outcome {
         crate::ProfileOutcome::Disk(known) => *known,
-        crate::ProfileOutcome::NoRotation(times) => panic!("it turns: {times:?}"),
+        other => panic!("it is a disk: {other:?}"),
     }
 }
 

@@ -14,6 +14,7 @@
 use crate::bench::ProbeBench;
 use crate::clock::PhaseClock;
 use crate::curve::smooth;
+use crate::effort::Thoroughness;
 use crate::estimate::NS_PER_MS;
 use crate::eye::Eye;
 use crate::map::{TrackGeometry, TrackMap};
@@ -43,9 +44,6 @@ use std::fmt;
 const WITHIN: f64 = 0.98;
 const BEYOND: f64 = 1.05;
 
-/// What a quick profile's reaches of the arm may be off by, ms.
-const KNOWN: f64 = 0.05;
-
 /// What is asked of a profile.
 #[derive(Clone, Debug)]
 pub struct ProfileOptions {
@@ -70,51 +68,6 @@ impl ProfileOptions {
         let scratch = self.scratch.map_or("no scratch".to_owned(), |scratch| format!("a scratch of {scratch}"));
         let Caps { blocks, depth, .. } = caps;
         format!("{}, {blocks} blocks, {depth} at once; seed {}, {effort}, {scratch}", self.name, self.seed)
-    }
-}
-
-/// How thoroughly a drive is learned.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Thoroughness {
-    /// All that a profile holds.
-    #[default]
-    Thorough,
-    /// The same in less time, but for what is [given up](Thoroughness::gives_up).
-    Quick,
-}
-
-impl Thoroughness {
-    /// The device time a map may take after so much was spent.
-    fn map_time(self, spent: Span) -> Span {
-        let seconds = |seconds: u64| Span(seconds * 1_000_000_000);
-        match self {
-            Thoroughness::Thorough => seconds(6000),
-            // Less where a large memory took long to find: all is to stay within five minutes.
-            Thoroughness::Quick => seconds(225).less(spent).clamp(seconds(60), seconds(180)),
-        }
-    }
-
-    /// Trials of a reach end once it is off by no more than this in 95 of 100 cases, ms; at 0 there are as many as a profile ever makes.
-    pub(crate) fn enough(self) -> f64 {
-        match self {
-            Thoroughness::Thorough => 0.0,
-            Thoroughness::Quick => KNOWN,
-        }
-    }
-
-    /// What it gives up, if anything.
-    #[must_use]
-    pub fn gives_up(self) -> Option<&'static str> {
-        match self {
-            Thoroughness::Thorough => None,
-            Thoroughness::Quick => Some(
-                "quick: seeks over one distance an octave instead of three, and over four more where these tell least of the \
-                 curve, each within 0.05 ms, so that the curve between may be off by more than 0.1 ms; late seeks not looked for; \
-                 throughput by chunk from one run of each size instead of three; \
-                 what is left of the overhead of a read that waited in the drive not measured; \
-                 what is not mapped within three minutes, less where a large memory took long to find, taken to go on as before",
-            ),
-        }
     }
 }
 
@@ -214,6 +167,8 @@ pub enum ProfileOutcome {
     Disk(Box<DriveKnowledge>),
     /// Nothing turns: how long single reads take, shortest, median and longest, ms.
     NoRotation([f64; 3]),
+    /// It turns, but next to nothing of it could be mapped with this effort: why.
+    Unmapped(Thoroughness, String),
 }
 
 /// A profile and what it took.
@@ -253,8 +208,12 @@ impl DriveProfile {
     /// # Errors
     /// Why there is none.
     pub fn file(&self, name: &str) -> Result<ProfiledFile, String> {
-        let ProfileOutcome::Disk(known) = &self.outcome else {
-            return Err("nothing turns in it, so that there is no drive to write down".into());
+        let known = match &self.outcome {
+            ProfileOutcome::Disk(known) => known,
+            ProfileOutcome::NoRotation(_) => {
+                return Err("nothing turns in it, so that there is no drive to write down".into());
+            }
+            ProfileOutcome::Unmapped(_, why) => return Err(why.clone()),
         };
         let text = disk::write(&known.plan(name, self.blocks));
         let drive = disk::parse("profile", "the file of the profile", &text);
@@ -269,7 +228,11 @@ impl DriveProfile {
             ProfileOutcome::Disk(known) if known.was_cut_short() => {
                 "try it without --quick, which did not give the time to map all of it; nothing was written"
             }
-            ProfileOutcome::Disk(_) => {
+            ProfileOutcome::Unmapped(Thoroughness::Quick, _) => {
+                "let nothing else use the device or the processor, and profile it again, without --quick if that does not help; \
+                 nothing was written"
+            }
+            ProfileOutcome::Disk(_) | ProfileOutcome::Unmapped(Thoroughness::Thorough, _) => {
                 "let nothing else use the device or the processor, and profile it again; nothing was written"
             }
             ProfileOutcome::NoRotation(_) => "leave out -o, or learn the times of distances with --mimic",
@@ -292,7 +255,10 @@ pub fn profile<D: Device>(
     }
     let mut bench = ProbeBench::new(&options.name, device, options.seed, options.scratch);
     let began = bench.now();
-    let outcome = learn(&mut bench, options.effort, watch)?;
+    let outcome = match learn(&mut bench, options.effort, watch) {
+        Err(error) if bench.is_overdue() => ProfileOutcome::Unmapped(options.effort, error.what),
+        outcome => outcome?,
+    };
     Ok(DriveProfile {
         outcome,
         blocks: bench.blocks(),
@@ -310,21 +276,19 @@ fn learn<D: Device>(
     effort: Thoroughness,
     watch: &mut dyn ProgressWatcher,
 ) -> Result<ProfileOutcome, BadInput> {
-    watch.step(ProfileStep::Memory);
-    memory::learn(bench, effort)?;
-    watch.step(ProfileStep::Rotation);
-    let Some(clock) = rotation::learn(bench, effort)? else { return no_rotation(bench) };
-    let mut eye = Eye::new(bench, clock);
-    let shift = sector::learn(&mut eye)?;
-    let clock = eye.clock;
-    bench.shift = shift;
+    let longest = std::mem::replace(&mut bench.longest, effort.longest_until_mapped());
+    let Some(clock) = learn_clock(bench, effort, watch)? else { return no_rotation(bench) };
     let mut eye = Eye::new(bench, clock);
     let mut map = survey(&mut eye, effort, watch)?;
+    eye.bench.longest = longest;
+    if let Some(why) = map.falls_short(eye.bench.sectors()) {
+        return Ok(ProfileOutcome::Unmapped(effort, why));
+    }
     watch.step(ProfileStep::Heads);
     let mut geometry = heads::learn(&mut eye, &mut map)?;
     watch.step(ProfileStep::Cache);
     let mut cache = cache::learn(eye.bench, &geometry, eye.clock.period)?;
-    eye.ahead = (cache.ahead, cache.read_ahead >> shift);
+    eye.ahead = (cache.ahead, cache.read_ahead >> eye.bench.shift);
     watch.step(ProfileStep::Seeks);
     let moves = seek::learn(&mut eye, &geometry, Verb::Read, effort)?;
     let hidden = borders::learn(&mut eye, &mut geometry, &moves)?;
@@ -360,7 +324,7 @@ fn learn<D: Device>(
     Ok(ProfileOutcome::Disk(Box::new(DriveKnowledge {
         effort,
         clock,
-        shift,
+        shift: eye.bench.shift,
         geometry,
         hidden,
         moves,
@@ -374,6 +338,23 @@ fn learn<D: Device>(
         writes,
         validation,
     })))
+}
+
+/// The platter as a clock, and what stands in the way: memory, and how large a sector is. Nothing where nothing turns.
+fn learn_clock<D: Device>(
+    bench: &mut ProbeBench<D>,
+    effort: Thoroughness,
+    watch: &mut dyn ProgressWatcher,
+) -> Result<Option<PhaseClock>, BadInput> {
+    watch.step(ProfileStep::Memory);
+    memory::learn(bench, effort)?;
+    watch.step(ProfileStep::Rotation);
+    let Some(clock) = rotation::learn(bench, effort)? else { return Ok(None) };
+    let mut eye = Eye::new(bench, clock);
+    let shift = sector::learn(&mut eye)?;
+    let clock = eye.clock;
+    bench.shift = shift;
+    Ok(Some(clock))
 }
 
 /// Where tracks begin and end, as far as there is time for it.

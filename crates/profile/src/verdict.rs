@@ -1,6 +1,7 @@
 //! Whether what was found may be believed: a profile of a device that does not hold still, or of a host that is late, says so.
 
 use crate::Thoroughness;
+use crate::map::TrackMap;
 use crate::probe::late::Late;
 use crate::probe::seek::SeekTimes;
 use crate::profile::DriveKnowledge;
@@ -27,6 +28,10 @@ const SLOWER: f64 = 0.05;
 /// them wait until all that waits is such, and so loses about as large a share.
 const SOONER: f64 = SLOWER;
 
+/// Where less than one part in so many was mapped in its time, the rest cannot be guessed; and what looks for heads and seeks on so
+/// few tracks finds no end.
+const LEAST_MAPPED: u64 = 100;
+
 /// How far a profile may be believed.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Grade {
@@ -36,6 +41,18 @@ pub enum Grade {
     Usable(String),
     /// It does not, for this reason.
     Refused(String),
+}
+
+impl TrackMap {
+    /// Why a map of so many sectors that was cut short is none to go on from, if it is not.
+    pub(crate) fn falls_short(&self, sectors: u64) -> Option<String> {
+        let known = self.guessed.filter(|known| known * LEAST_MAPPED < sectors)?;
+        let hundredths = 10_000 * known / sectors;
+        Some(format!(
+            "in the time there is, 0.{hundredths:02} % of it was mapped: its sectors do not come by at the angles they were found at, or \
+             hardly any track is like the one before"
+        ))
+    }
 }
 
 impl Validation {
@@ -172,6 +189,16 @@ mod tests {
         assert_eq!(of(&still), "refused");
         let wrong = disk::parse("it", "it.toml", "title = 3");
         assert!(matches!(found.judge(&wrong), Grade::Refused(_)));
+    }
+
+    #[test]
+    fn a_map_of_less_than_a_hundredth_is_none_to_go_on_from() {
+        for (guessed, falls_short) in [(None, false), (Some(0), true), (Some(999), true), (Some(1000), false)] {
+            let map = TrackMap { guessed, ..TrackMap::default() };
+            assert_eq!(map.falls_short(100_000).is_some(), falls_short, "{guessed:?}");
+        }
+        let map = TrackMap { guessed: Some(530), ..TrackMap::default() };
+        assert!(map.falls_short(100_000).is_some_and(|why| why.contains(" 0.53 % of it was mapped")));
     }
 
     #[test]

@@ -25,6 +25,11 @@ pub fn profile_report(name: &str, profile: &DriveProfile, verdict: &Grade, writt
             number::seconds(least / 1e3),
             number::seconds(most / 1e3),
         ),
+        ProfileOutcome::Unmapped(_, why) => format!(
+            " {name}: {} ({} blocks)\n Refused: {why}\n",
+            units::show_blocks(profile.blocks),
+            number::count(profile.blocks)
+        ),
     };
     let commands = number::count(profile.commands);
     let writes = match profile.writes {

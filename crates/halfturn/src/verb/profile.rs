@@ -117,7 +117,7 @@ pub fn run(arguments: &ProfileArgs) -> Result<(), VerbFailure> {
         tell(written, system, Some(&*beside).filter(|_| system == TargetSystem::Disksim), &mut inputs)?;
     }
     match (verdict, &found.outcome) {
-        (Grade::Refused(why), outcome) if output.is_some() || matches!(outcome, ProfileOutcome::Disk(_)) => {
+        (Grade::Refused(why), outcome) if output.is_some() || !matches!(outcome, ProfileOutcome::NoRotation(_)) => {
             Err(VerbFailure::Undone(found.refuse(&options.name, why)))
         }
         _ => Ok(()),

@@ -236,12 +236,20 @@ fn befall(seed: u64, drawn: &Drawn, effort: Thoroughness) -> Result<Fate, String
     let drive = Drive::new(&sheet, &truth, 6 + seed);
     let profile =
         crate::profiled_behind("drawn", effort, drive, crate::late_ns()).map_err(|error| error.to_string())?;
-    let ProfileOutcome::Disk(known) = &profile.outcome else { return Err("nothing was found to turn".into()) };
+    let minutes = profile.time.as_secs() / 60.0;
+    let known = match &profile.outcome {
+        ProfileOutcome::Disk(known) => known,
+        ProfileOutcome::NoRotation(_) => return Err("nothing was found to turn".into()),
+        ProfileOutcome::Unmapped(_, why) => {
+            let heads = u64::from(sheet.mechanics.layout.heads());
+            let grade = Grade::Refused(why.clone());
+            return Ok(Fate { grade, ratio: None, minutes, heads: (heads, heads), off: 1.0, is_mapped: false });
+        }
+    };
     let found = disk::write(&known.plan("drawn", profile.blocks));
     let grade = known.judge(&disk::parse("drawn", "drawn.toml", &found));
     let is_mapped = known.geometry.map.guessed.is_none();
     let heads = (known.geometry.heads, u64::from(sheet.mechanics.layout.heads()));
-    let minutes = profile.time.as_secs() / 60.0;
     let ratio = match grade {
         Grade::Refused(_) => None,
         _ => {
@@ -344,6 +352,19 @@ fn what_would_slow_a_scheduler_by_a_twentieth_is_refused() {
         let fate = befall(seed, &draw(seed), Thoroughness::Quick).unwrap_or_else(|why| panic!("{seed}: {why}"));
         assert_eq!(matches!(fate.grade, Grade::Refused(_)), refused, "seed {seed}: {:?}", fate.grade);
         assert!(fate.off < 0.25, "seed {seed}: refused for another reason, {:?}", fate.grade);
+    }
+}
+
+/// Behind a host that is late by 50 µs on the mean, what comes before the map, or a look at one track, took an hour.
+#[test]
+fn in_short_what_is_not_mapped_in_eight_minutes_is_given_up() {
+    for seed in [4107, 4003] {
+        let disk::Drive { sheet, truth } = disk::parse("drawn", "drawn.toml", &draw(seed).text).expect("a drive");
+        let drive = Drive::new(&sheet, &truth, 6 + seed);
+        let found = crate::profiled_behind("drawn", Thoroughness::Quick, drive, 50_000.0).expect("it answers");
+        let why = found.file("drawn").err().unwrap_or_default();
+        assert!(why.contains("after 8 minutes of the device's time"), "seed {seed}: {why}");
+        assert!(found.time < block::Span::from_ms(8.1 * 60e3), "seed {seed}: {:?}", found.time);
     }
 }
 

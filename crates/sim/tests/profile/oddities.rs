@@ -174,6 +174,23 @@ fn jitter_of_the_host_is_seen_through() {
     assert_eq!((known.geometry.heads, known.geometry.map.regions.len()), (10, 1));
 }
 
+/// Of a few tracks that were seen behind such a host, heads and seeks were looked for by the hour.
+#[test]
+fn behind_a_busy_host_a_short_profile_ends_in_minutes() {
+    for (name, mean_ns, unmapped) in
+        [("atlas10k", 10_000.0, false), ("atlas10k", 300_000.0, true), ("wd400bb", 300_000.0, true)]
+    {
+        let disk::Drive { sheet, truth } = disk::catalogue::find(name).expect("it is in the catalogue");
+        let mut device = Troubled::busy(sim::Bench::new(Drive::new(&sheet, &truth, 7)), mean_ns);
+        let found = crate::profiled_with(name, Thoroughness::Quick, &mut device).expect("it answers");
+        let minutes = found.time.as_secs() / 60.0;
+        assert!(minutes < 8.1, "{name}, {mean_ns} ns: {minutes:.1} min");
+        assert_eq!(matches!(found.outcome, ProfileOutcome::Unmapped(..)), unmapped, "{name}, {mean_ns} ns");
+        let file = found.file(name);
+        assert_eq!(file.is_err_and(|why| why.contains(" % of it was mapped")), unmapped, "{name}, {mean_ns} ns");
+    }
+}
+
 /// Profiles with a scratch of 1 MiB in the middle.
 fn scratched(device: &mut impl Device) -> Result<profile::DriveProfile, block::BadInput> {
     let scratch = Some(Scratch { first: 1 << 20, blocks: 1 << 11 });

@@ -65,7 +65,7 @@ fn on(device: &mut impl Device, journal: Journal, past: Past) -> (Result<String,
         Some(fault) => Err(fault),
         None => found.map(|profile| match &profile.outcome {
             ProfileOutcome::Disk(known) => disk::write(&known.plan("it", profile.blocks)),
-            ProfileOutcome::NoRotation(_) => panic!("it turns"),
+            other => panic!("it is a disk: {other:?}"),
         }),
     };
     (found, journal)
@@ -220,7 +220,7 @@ fn a_host_that_takes_its_time_between_looking_and_asking_learns_the_same_recorde
         };
         match found.expect("it can be read").outcome {
             ProfileOutcome::Disk(known) => known,
-            ProfileOutcome::NoRotation(_) => panic!("it turns"),
+            other => panic!("it is a disk: {other:?}"),
         }
     };
     for recorded in [false, true] {

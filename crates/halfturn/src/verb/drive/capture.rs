@@ -80,8 +80,12 @@ pub fn run(arguments: &DriveCaptureArgs) -> Result<(), VerbFailure> {
         let mend = "let nothing else use the device or the processor, and capture it again; nothing was written";
         VerbFailure::Undone(BadInput::new(name, At::File, why, mend))
     };
-    let ProfileOutcome::Disk(known) = &found.outcome else {
-        return Err(refused("nothing turns in it, so that there is no drive to capture".into()));
+    let known = match &found.outcome {
+        ProfileOutcome::Disk(known) => known,
+        ProfileOutcome::NoRotation(_) => {
+            return Err(refused("nothing turns in it, so that there is no drive to capture".into()));
+        }
+        ProfileOutcome::Unmapped(_, why) => return Err(VerbFailure::Undone(found.refuse(name, why.clone()))),
     };
     let drive = disk::write(&known.plan(name, found.blocks));
     let read_back = disk::parse("profile", "the file of the profile", &drive);
