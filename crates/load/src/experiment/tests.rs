@@ -83,6 +83,7 @@ fn the_example_of_the_design_reads_as_written() {
             predictor: Some(Predictor::Profile),
             profile: Believed::Sheet,
             mimic: Default::default(),
+            probe_after: None,
             queue: 65_536,
             limits: None,
             rules: Rules {

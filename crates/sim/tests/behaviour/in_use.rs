@@ -5,9 +5,10 @@
 //! many seeds; with `HALFTURN_DRIVES=NAME,NAME` of these, with `HALFTURN_QUEUE=32` of what takes so many commands at once, or fewer; with
 //! `HALFTURN_REQUESTS=5000` only the first of it.
 
-use crate::files::cases;
+use crate::files::{Folder, cases, results};
 use block::BadInput;
 use load::requests::{Record, Records};
+use std::fmt::Write as _;
 use std::sync::{Arc, Mutex};
 
 /// When each request of a policy's replication ended, and its response time, in ns.
@@ -156,6 +157,38 @@ fn auto_gains_beside_writes_that_a_full_buffer_takes() {
         let gain = holds(Asked { drive: "atlas10k", read: 0.5, depth, queue: 1, requests: 40_000, seeds: 2 });
         assert!(gain >= 0.25, "{gain} of SATF's gain with {depth} waiting");
     }
+}
+
+/// On a drive of terabytes requests are hardly ever near one another, so that nothing tells how fast it turns. Read while it is idle, it
+/// is known before the first burst: 50 at once are seen of reads that all come after five minutes.
+#[test]
+fn auto_learns_an_idle_drive_of_terabytes_before_it_is_needed() {
+    let folder = Folder::new("auto-idle");
+    let mut dice = 11u64;
+    let mut text = String::from("0.0 0 0 8 1\n");
+    for _ in 0..6000 {
+        dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let _ = writeln!(text, "300000.0 0 {} 8 1", 8 * ((dice >> 20) % 3_900_000_000));
+    }
+    let trace = folder.file("burst.trace", &text);
+    let mean = |policy: &str| {
+        let text = format!(
+            "[drive]\nmodel = \"exos-x16\"\nqueue = 1\n[scheduler]\nqueue = 50\n{policy}\n[[workload]]\nname = \"burst\"\n\
+             kind = \"trace\"\nfile = \"{trace}\"\n"
+        );
+        results(&text).runs.remove(0)
+    };
+    let time = |policy: &str| mean(policy).classes["burst"].response_ms.max;
+    let [sstf, satf, auto] = ["policy = \"sstf\"", "policy = \"satf\"", "policy = \"auto\""].map(time);
+    let probing = mean("policy = \"auto\"\nprobe_after = \"100ms\"");
+    let probed = probing.classes["burst"].response_ms.max;
+    println!(
+        "6,000 reads take {sstf:.0} ms by distance, {satf:.0} by the sheet, {auto:.0} learned in use, {probed:.0} with probes"
+    );
+    assert!(auto > 0.98 * sstf, "{auto} ms without probes: there is nothing to show");
+    let gain = (1.0 / probed - 1.0 / sstf) / (1.0 / satf - 1.0 / sstf);
+    assert!(gain > 0.5, "{gain} of what SATF gains");
+    assert!(probing.learned.expect("it learns").idle_probes.is_some_and(|probes| probes > 10_000));
 }
 
 #[test]

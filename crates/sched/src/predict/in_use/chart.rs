@@ -43,7 +43,7 @@ struct Saw {
 
 impl Saw {
     /// The one whose first tooth begins there that is nearest to what reads are off by, and what it leaves of that, squared.
-    fn fitted(tooth: u64, from: u64, rest: &[(u64, f32)]) -> (f32, Saw) {
+    fn fit_height(tooth: u64, from: u64, rest: &[(u64, f32)]) -> (f32, Saw) {
         let unit = Saw { tooth, from, height: 1.0 };
         let [mut across, mut square, mut all] = [0.0f32; 3];
         for (blocks, off) in rest {
@@ -312,7 +312,7 @@ impl ChartPiece {
         loop {
             let middle = best.1.from;
             for from in [middle, middle + tooth - step, middle + step] {
-                let (left, saw) = Saw::fitted(tooth, from % tooth, rest);
+                let (left, saw) = Saw::fit_height(tooth, from % tooth, rest);
                 if left < best.0 {
                     best = (left, saw);
                 }

@@ -29,8 +29,8 @@ use chart::{AngleChart, ChartDrawing};
 use reach::ReachTimes;
 use sample::{Allowance, LookMemory, Sample};
 use slope::Stride;
-use survey::{Survey, Wanted};
-use trial::{ForecastsAre, OrderTrial};
+use survey::{Survey, SurveyStep};
+use trial::{Forecasts, ForecastsAre, OrderTrial};
 use turning::{RateSearch, Turning};
 use writes::WriteHabits;
 
@@ -40,15 +40,11 @@ const KEPT: usize = 16_384;
 /// Of so many reads it is first asked what they tell; later of half as many again.
 const FIRST_LOOK: u64 = 1024;
 
-/// Forecasts are compared over about so many commands.
-const LATELY: f32 = 1.0 / 256.0;
-
-/// Costs count once they are off by less than this share of what distance alone is off by, and until more than the other.
-const GAINED: f32 = 0.6;
-const LOST: f32 = 0.8;
-
 /// Where angles are off by so much of a revolution, of late, what was learned is of another device: by chance it is a quarter.
 const ASTRAY: f32 = 0.18;
+
+/// To learn what moves of the arm take, an idle device has the one of so many reads that is believed to begin soonest.
+const CHOICE: usize = 32;
 
 /// Where so many charts in a row came to nothing, it turns at another rate than was found.
 const UNDRAWN: u32 = 5;
@@ -58,9 +54,6 @@ const IN_PLACE: f32 = 1.0 / 64.0;
 
 /// While it is not known where the arm is, the way from where it last was is no more than a hint: it counts for 2⁻ⁿ of itself.
 const HINT: u32 = 4;
-
-/// So many forecasts at least before any counts.
-const COMPARED: u32 = 256;
 
 /// Where a request lies: its place in tracks, and the angles at which it begins and ends, where they are known.
 #[derive(Clone, Copy, Debug)]
@@ -103,26 +96,6 @@ struct WatchedCommand {
     alone: bool,
     /// It was not known where the arm was.
     astray: bool,
-}
-
-/// How far off forecasts are of late, in ns: of angles, and of distance alone.
-#[derive(Clone, Copy, Debug, Default)]
-struct Forecasts {
-    angles: f32,
-    distance: f32,
-    compared: u32,
-    counts: bool,
-}
-
-impl Forecasts {
-    fn compare(&mut self, took: u64, expected: u64, usual: u64) {
-        self.compared = self.compared.saturating_add(1);
-        let share = LATELY.max(1.0 / self.compared as f32);
-        self.angles += (took.abs_diff(expected) as f32 - self.angles) * share;
-        self.distance += (took.abs_diff(usual) as f32 - self.distance) * share;
-        let bar = if self.counts { LOST } else { GAINED };
-        self.counts = self.compared >= COMPARED && self.angles < bar * self.distance;
-    }
 }
 
 /// What is being found out from the reads of late: a bit with each read, for it takes up to a second.
@@ -462,10 +435,15 @@ impl Predictor for InUse {
     }
 
     fn probe(&mut self, now: Time) -> Option<Extent> {
-        match self.survey.as_mut()?.next(self.turning.rate != 0) {
-            Wanted::This(at) => Some(at),
-            Wanted::Nothing => None,
-            Wanted::Soonest(some) => {
+        let survey = self.survey.as_mut()?;
+        if self.turning.rate == 0 {
+            return survey.seek_rate();
+        }
+        match survey.go_on() {
+            SurveyStep::Spread(at) => Some(at),
+            SurveyStep::Done => None,
+            SurveyStep::Soonest => {
+                let some: [Extent; CHOICE] = std::array::from_fn(|_| survey.anywhere());
                 let (head, _) = self.head(now);
                 some.into_iter().min_by_key(|at| {
                     let spot = self.spot(*at);

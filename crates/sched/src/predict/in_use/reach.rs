@@ -10,7 +10,10 @@ const NEAR: u64 = 16;
 /// What was to wait for less than this share of a revolution tells by being in time that the arm may be faster, and by being late that
 /// it is slower. Where none was in time of late, what waits for longer tells, too; else it was held up by something else.
 const TIGHT: u64 = 64;
-const LATE: u64 = 16;
+const LATE: u64 = 8;
+/// Where more than this share came late, of about so many, moves take longer than they did: then all that was late tells.
+const SLOWER: f32 = 0.08;
+const LATELY: f32 = 64.0;
 /// Steps by which a knot moves, as shares of a revolution, at most and at least; how many times more in time than late it takes to keep it
 /// where it is, before and after it was found too low; after so many in time in a row the step doubles, and it is no longer found.
 const MOST: u64 = 128;
@@ -41,11 +44,19 @@ pub(super) struct ReachTimes {
     curve: Vec<u64>,
     floor: Vec<u64>,
     unseen: u32,
+    /// The share that came late, of late.
+    late: f32,
 }
 
 impl Default for ReachTimes {
     fn default() -> ReachTimes {
-        ReachTimes { knots: vec![Knot::default(); KNOTS], curve: vec![0; KNOTS], floor: vec![0; KNOTS], unseen: 0 }
+        ReachTimes {
+            knots: vec![Knot::default(); KNOTS],
+            curve: vec![0; KNOTS],
+            floor: vec![0; KNOTS],
+            unseen: 0,
+            late: 0.0,
+        }
     }
 }
 
@@ -122,8 +133,11 @@ impl ReachTimes {
     fn weigh(&mut self, (i, on): (usize, u64), wait: u64, behind: u64, period: u64) {
         let in_time = behind <= period / NEAR && wait < period / TIGHT;
         let nearer = &mut self.knots[i + usize::from(on >= 128)];
-        let within = if nearer.in_time == 0 { period / LATE } else { period / TIGHT };
-        let is_late = behind.abs_diff(period) < period / NEAR && wait < within;
+        let comes_late = behind.abs_diff(period) < period / NEAR;
+        self.late += (f32::from(u8::from(comes_late)) - self.late) / LATELY;
+        let is_slower = self.late > SLOWER;
+        let within = if nearer.in_time == 0 || is_slower { period / LATE } else { period / TIGHT };
+        let is_late = comes_late && wait < within;
         let step = nearer.step as i64;
         let change = if in_time {
             nearer.in_time += 1;
@@ -136,7 +150,7 @@ impl ReachTimes {
             // Late twice running, it is far too low.
             let next = if nearer.found && nearer.in_time == 0 { nearer.step * 4 } else { nearer.step / 2 };
             (nearer.step, nearer.in_time, nearer.found) = (next.clamp(period / LEAST, period / MOST), 0, true);
-            step
+            if is_slower { step.max(wait as i64 / 2) } else { step }
         } else {
             return;
         };

@@ -20,18 +20,16 @@ const ORDER: u64 = 74;
 /// Reads for the chart, and then for the arm.
 const SPREAD: u64 = 12_000;
 const CHOSEN: u64 = 8_000;
-/// One of so many is chosen.
-pub(super) const CHOICE: usize = 32;
 
-/// What is to be read next.
+/// What is to be read next of a device that turns at a known rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Wanted {
-    /// This.
-    This(Extent),
-    /// Of these the one that is believed to begin soonest.
-    Soonest([Extent; CHOICE]),
-    /// Nothing: enough is known, or nothing is to be learned.
-    Nothing,
+pub(super) enum SurveyStep {
+    /// Whatever lies there, for the chart.
+    Spread(Extent),
+    /// Of some anywhere the one that is believed to begin soonest.
+    Soonest,
+    /// Nothing: enough is known.
+    Done,
 }
 
 /// A number of its own for each, any of 2⁶⁴.
@@ -73,33 +71,31 @@ impl Survey {
     }
 
     /// A read anywhere. Places that were equally far apart would fit many charts.
-    fn anywhere(&mut self) -> Extent {
+    pub(super) fn anywhere(&mut self) -> Extent {
         self.draws += 1;
         self.at(mix(self.draws), 0)
     }
 
-    /// What to read, where it is known whether anything `turns`.
-    pub(super) fn next(&mut self, turns: bool) -> Wanted {
-        if !turns {
-            if self.turned == PLACES * BEFORE.len() as u64 {
-                return Wanted::Nothing;
-            }
-            // In another order each round, so that near reads are not all the same time apart: of many rates that would do, none is
-            // the best.
-            let round = self.turned / PLACES;
-            let place = (self.turned % PLACES).wrapping_mul(ORDER * round + 1) % PLACES;
-            self.turned += 1;
-            return Wanted::This(self.at(mix(place), BEFORE[round as usize]));
-        }
+    /// What to read while it is not known whether anything turns; nothing once it is believed that nothing does.
+    pub(super) fn seek_rate(&mut self) -> Option<Extent> {
+        let (place, round) = (self.turned % PLACES, self.turned / PLACES);
+        let before = *BEFORE.get(round as usize)?;
+        self.turned += 1;
+        // In another order each round, so that near reads are not all the same time apart: of many rates that would do, none is the best.
+        Some(self.at(mix(place.wrapping_mul(ORDER * round + 1) % PLACES), before))
+    }
+
+    /// What to read of what turns.
+    pub(super) fn go_on(&mut self) -> SurveyStep {
         if self.spread < SPREAD {
             self.spread += 1;
-            return Wanted::This(self.anywhere());
+            return SurveyStep::Spread(self.anywhere());
         }
         if self.chosen == CHOSEN {
-            return Wanted::Nothing;
+            return SurveyStep::Done;
         }
         self.chosen += 1;
-        Wanted::Soonest(std::array::from_fn(|_| self.anywhere()))
+        SurveyStep::Soonest
     }
 }
 
@@ -112,24 +108,27 @@ mod tests {
         for blocks in [1, 8, 1000, 18_000_000, 40_000_000_000] {
             let mut survey = Survey::new(Span(1), blocks);
             let mut starts = Vec::new();
-            while let Wanted::This(at) = survey.next(false) {
+            while let Some(at) = survey.seek_rate() {
                 assert!(at.end().0 <= blocks, "{at:?} of {blocks}");
                 starts.push(at.start.0);
             }
             assert_eq!(starts.len() as u64, PLACES * BEFORE.len() as u64);
-            let near =
-                starts.windows(PLACES as usize + 1).filter(|some| some[0].abs_diff(some[PLACES as usize]) <= BEFORE);
-            assert!(near.count() > starts.len() / 2, "each is near one of the round before");
+            let mut rounds: Vec<Vec<u64>> = starts.chunks(PLACES as usize).map(<[u64]>::to_vec).collect();
+            rounds.iter_mut().for_each(|round| round.sort_unstable());
+            for (one, next) in rounds.iter().zip(&rounds[1..]) {
+                let all_near = one.iter().zip(next).all(|(one, next)| one.abs_diff(*next) <= 40);
+                assert!(all_near, "each is near one of the round before");
+            }
             let mut starts = Vec::new();
             let mut chosen = 0;
             loop {
-                match survey.next(true) {
-                    Wanted::This(at) => starts.push(at.start.0),
-                    Wanted::Soonest(some) => {
-                        assert!(some.iter().all(|at| at.end().0 <= blocks));
+                match survey.go_on() {
+                    SurveyStep::Spread(at) => starts.push(at.start.0),
+                    SurveyStep::Soonest => {
+                        assert!(survey.anywhere().end().0 <= blocks);
                         chosen += 1;
                     }
-                    Wanted::Nothing => break,
+                    SurveyStep::Done => break,
                 }
             }
             starts.sort_unstable();

@@ -2,7 +2,7 @@
 
 use super::InUse;
 use crate::predict::{OrderBasis, Predictor};
-use block::{Command, Extent, Lbn, Outcome, Place, Time, Verb};
+use block::{Command, Extent, FrameId, Lbn, Outcome, Place, Span, Time, Verb};
 
 /// Zones of so many tracks of so many blocks; each next track begins a fifth of a turn later, each sixth one a third.
 const ZONES: [(u64, u64); 3] = [(9000, 400), (8000, 330), (9000, 250)];
@@ -35,12 +35,22 @@ struct Bench {
     period: f64,
     /// What the arm takes for the way of so many tracks' root, in ns.
     way: f64,
+    /// What the platter is ahead of where its period alone would have it, in revolutions.
+    ahead: f64,
     dice: u64,
 }
 
 impl Bench {
     fn new() -> Bench {
-        Bench { mimic: InUse::new(blocks()), now: Time(1), track: 0, period: 6_003_001.7, way: 30_000.0, dice: 7 }
+        Bench {
+            mimic: InUse::new(blocks()),
+            now: Time(1),
+            track: 0,
+            period: 6_003_001.7,
+            way: 30_000.0,
+            ahead: 0.0,
+            dice: 7,
+        }
     }
 
     fn draw(&mut self, below: u64) -> u64 {
@@ -51,14 +61,19 @@ impl Bench {
     /// One read; how far off the belief in its time was, in ns.
     fn read(&mut self, turns: bool) -> u64 {
         let at = Extent { start: Lbn(self.draw(blocks() / 8 - 1) * 8), blocks: 8 };
-        let command = Command::new(Verb::Read, at, Place::Nowhere);
+        self.read_at(at, Place::Frame(FrameId(0), 0), turns)
+    }
+
+    /// The same of these blocks.
+    fn read_at(&mut self, at: Extent, place_of_data: Place, turns: bool) -> u64 {
+        let command = Command::new(Verb::Read, at, place_of_data);
         let spot = self.mimic.spot(at);
         let (head, _) = self.mimic.head(self.now);
         let cost = self.mimic.cost(&head, self.mimic.key(spot), self.mimic.mark(spot), block::Direction::Read);
         let (angle, width, track) = place(at.start.0);
         let seek = 800_000.0 + self.way * (self.track.abs_diff(track) as f64).sqrt() + self.draw(60_000) as f64;
         let arrived = self.now.0 as f64 + seek;
-        let wait = (angle - arrived / self.period).rem_euclid(1.0) * self.period;
+        let wait = (angle - self.ahead - arrived / self.period).rem_euclid(1.0) * self.period;
         let began = seek + if turns { wait } else { 0.0 };
         let took = began + 8.0 * width * self.period;
         self.mimic.note_issue(self.now, &command, spot);
@@ -186,4 +201,55 @@ fn costs_are_tried_once_forecasts_are_good_and_never_before() {
         tried += u32::from(is_tried);
     }
     assert!(tried > 0);
+}
+
+#[test]
+fn after_a_long_silence_the_platter_is_sought_and_the_chart_kept() {
+    let mut bench = Bench::new();
+    bench.read_many(14_000, true);
+    for ahead in [0.5, 0.2, 0.4, 0.9] {
+        bench.ahead += ahead;
+        bench.now = Time(bench.now.0 + 100_000_000_000);
+        bench.read_many(8, true);
+        let off = bench.read_many(300, true);
+        assert!(off < 0.1 * bench.period, "times are off by {off} ns, {ahead} of a turn later");
+        assert!(bench.mimic.chart.count_known() > blocks() / 20 * 19, "{ahead} of a turn later");
+    }
+    // Without a silence it is another device.
+    bench.ahead += 0.4;
+    bench.read_many(300, true);
+    assert!(bench.mimic.chart.count_known() < blocks() / 2);
+}
+
+#[test]
+fn an_idle_device_is_read_until_it_is_known_and_no_order_is_tried_by_that() {
+    let mut bench = Bench::new();
+    bench.mimic = bench.mimic.probing_after(Some(Span(5)));
+    assert_eq!(bench.mimic.patience(), Some(Span(5)));
+    let mut count = 0;
+    while let Some(at) = bench.mimic.probe(bench.now) {
+        bench.read_at(at, Place::Nowhere, true);
+        count += 1;
+        assert_ne!(bench.mimic.order_basis(), OrderBasis::Forecasts);
+    }
+    assert!((10_000..30_000).contains(&count), "{count} reads");
+    assert!(bench.mimic.chart.count_known() > blocks() / 20 * 19, "{} blocks", bench.mimic.chart.count_known());
+    let is_tried = (0..1000).any(|_| {
+        bench.read(true);
+        bench.mimic.order_basis() == OrderBasis::Forecasts
+    });
+    assert!(is_tried, "what is known is tried at once");
+}
+
+#[test]
+fn where_nothing_turns_reads_of_the_idle_device_end() {
+    let mut bench = Bench::new();
+    bench.mimic = bench.mimic.probing_after(Some(Span(5)));
+    let mut count = 0;
+    while let Some(at) = bench.mimic.probe(bench.now) {
+        bench.read_at(at, Place::Nowhere, false);
+        count += 1;
+    }
+    assert!((1000..5000).contains(&count), "{count} reads");
+    assert_eq!(bench.mimic.turning.rate, 0);
 }

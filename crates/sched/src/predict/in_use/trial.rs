@@ -22,6 +22,36 @@ const LONGEST_HELD: u32 = 12_000;
 const PAUSE: u32 = 4_000;
 const LONGEST_PAUSE: u32 = 64_000;
 
+/// Forecasts are compared over about so many commands.
+const LATELY: f32 = 1.0 / 256.0;
+
+/// Costs count once they are off by less than this share of what distance alone is off by, and until more than the other.
+const GAINED: f32 = 0.6;
+const LOST: f32 = 0.8;
+
+/// So many forecasts at least before any counts.
+const COMPARED: u32 = 256;
+
+/// How far off forecasts are of late, in ns: of angles, and of distance alone.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Forecasts {
+    pub(super) angles: f32,
+    pub(super) distance: f32,
+    compared: u32,
+    pub(super) counts: bool,
+}
+
+impl Forecasts {
+    pub(super) fn compare(&mut self, took: u64, expected: u64, usual: u64) {
+        self.compared = self.compared.saturating_add(1);
+        let share = LATELY.max(1.0 / self.compared as f32);
+        self.angles += (took.abs_diff(expected) as f32 - self.angles) * share;
+        self.distance += (took.abs_diff(usual) as f32 - self.distance) * share;
+        let bar = if self.counts { LOST } else { GAINED };
+        self.counts = self.compared >= COMPARED && self.angles < bar * self.distance;
+    }
+}
+
 /// What is gone by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TrialStage {

@@ -361,7 +361,7 @@ impl ToothSearch {
             return None;
         }
         let even: f32 = rest.iter().map(|(_, off)| off * off).sum();
-        let fits = (0..PLACES).map(|i| Saw::fitted(tooth, tooth * i / PLACES, rest));
+        let fits = (0..PLACES).map(|i| Saw::fit_height(tooth, tooth * i / PLACES, rest));
         let chosen = fits.min_by(|one, other| one.0.total_cmp(&other.0))?;
         (chosen.0 < CLEARLY * even).then_some(chosen.1)
     }
