@@ -50,7 +50,7 @@ const STEPS: usize = 64;
 const FAR: u64 = 900;
 
 /// Between which slopes those of this device are: what near reads agree on.
-fn slopes(samples: &[Sample], waves: &mut Waves) -> Option<(u64, u64)> {
+fn slopes(LookMemory { sorted: samples, waves, pairs, .. }: &mut LookMemory) -> Option<(u64, u64)> {
     waves.clear();
     for (i, one) in samples.iter().enumerate() {
         if waves.len() + 4 > COMPARED {
@@ -76,26 +76,27 @@ fn slopes(samples: &[Sample], waves: &mut Waves) -> Option<(u64, u64)> {
     let first = powers.iter().position(|power| *power > most * THIRD)?;
     let last = powers.iter().rposition(|power| *power > most * THIRD)?;
     let coarse = || (wide(first.saturating_sub(3)), wide(last + 4));
-    let (low, high) = slopes_of_near(samples).unwrap_or_else(coarse);
+    let (low, high) = slopes_of_near(samples, pairs).unwrap_or_else(coarse);
     Some(((low - low / BEYOND_THESE).max(u64::MAX / LONGEST), high + high / BEYOND_THESE))
 }
 
 /// The same by reads so near that less than a turn lies between: each pair tells a slope, but for the skew of a track's end. Nothing
 /// where they are too few, or do not agree.
-fn slopes_of_near(samples: &[Sample]) -> Option<(u64, u64)> {
+fn slopes_of_near(samples: &[Sample], told: &mut Vec<(u64, u64)>) -> Option<(u64, u64)> {
     let tell = |(one, next): (&Sample, &Sample)| {
         let blocks = next.block - one.block;
         let turned = next.angle.wrapping_sub(one.angle);
-        (NEAREST..=NEAR).contains(&blocks).then(|| (u64::from(turned) << 32) / blocks)
+        (NEAREST..=NEAR).contains(&blocks).then(|| ((u64::from(turned) << 32) / blocks, blocks))
     };
     let pairs = (1..=PARTNERS).flat_map(|on| samples.iter().zip(samples.iter().skip(on)));
-    let mut slopes: Vec<u64> = pairs.filter_map(tell).collect();
-    if slopes.len() < TOLD_BY {
+    told.clear();
+    told.extend(pairs.filter_map(tell).take(told.capacity()));
+    if told.len() < TOLD_BY {
         return None;
     }
-    slopes.sort_unstable();
+    told.sort_unstable();
     // Some cross to the next track, and some came from memory.
-    let [low, high] = [10, 80].map(|percent| slopes[slopes.len() * percent / 100]);
+    let [low, high] = [10, 80].map(|percent| told[told.len() * percent / 100].0);
     (high / UNLIKE < low).then_some((low, high + high / SKEWED))
 }
 
@@ -160,7 +161,7 @@ impl ChartDrawing {
     /// One of the reads in memory; nothing where near reads do not agree.
     pub(in crate::predict::in_use) fn begin(chart: &mut AngleChart, scratch: &mut LookMemory) -> Option<ChartDrawing> {
         chart.pieces.clear();
-        let slopes = slopes(&scratch.sorted, &mut scratch.waves)?;
+        let slopes = slopes(scratch)?;
         // Those so near that they agree by any slope would make all seem right.
         scratch.sorted.dedup_by(|next, kept| next.block - kept.block <= NEAR);
         Some(ChartDrawing { slopes, from: 0, hint: None, border: 0, effort: EFFORT, stage: DrawStage::Window })
