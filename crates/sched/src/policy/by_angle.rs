@@ -100,8 +100,8 @@ fn offer_apart<P: Predictor, const KIND: usize>(
     offer_leaves::<P, KIND>(sorted, (slot, apart), (head, belief), kept)
 }
 
-/// Offers all of the leaves that may hold anything under a key, of which the last is at `slot`: which these are, and how many are in
-/// them.
+/// Offers all of the leaves that may hold anything under a key, of which the last is at `last`: which leaves these are, and
+/// how many requests they hold.
 #[cold]
 fn offer_leaves<P: Predictor, const KIND: usize>(
     sorted: &Sorted<P::Mark>,

@@ -222,8 +222,8 @@ mod tests {
             (self.draws >> 33) % below
         }
 
-        /// Reads at drawn distances, each of the angle that is believed to come soonest of so many. One of `held_up` is held up by something
-        /// else.
+        /// Reads at drawn distances, each of the angle that is believed to come soonest of so many. Something else
+        /// holds up one of `held_up`.
         fn read(&mut self, count: u32, angles: u32, truth: impl Fn(u32) -> u64, held_up: u64) {
             self.late = 0;
             for _ in 0..count {

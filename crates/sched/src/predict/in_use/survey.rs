@@ -2,9 +2,8 @@
 //!
 //! At first it is asked whether anything turns and how fast: places all over the device are read in turn, each time a little before or
 //! behind where they were read last; what was read ahead there has left the drive's memory by then. So near reads come back some seconds
-//! apart. Then reads are spread over the device, to
-//! draw its chart; and then, as a scheduler would, the one of many that is believed to begin soonest is read, to learn what
-//! moves of the arm take.
+//! apart. Then reads are spread over the device, to draw its chart; and then, as a scheduler would, the one of many that is believed to
+//! begin soonest is read, to learn what moves of the arm take.
 
 use block::{Extent, Lbn, Span};
 

@@ -53,7 +53,7 @@ pub(super) struct Turning {
 }
 
 /// Where nothing agreed for so long, in ns, the platter is sought anew: that many angles of known blocks tell by how much it is ahead, if
-/// all but one are as near as this to the one in the middle, in 2⁻³² revolutions. A host that was idle all night has not lost its chart.
+/// all but one are as near as this to one of them, in 2⁻³² revolutions. A host that was idle all night has not lost its chart.
 const QUIET: u64 = 1_000_000_000;
 const HEARD: usize = 5;
 const ALIKE: u32 = 1 << 28;
