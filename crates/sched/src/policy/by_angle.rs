@@ -2,7 +2,8 @@
 //!
 //! Leaves are visited outward from the head by their distance, as long as the arm gets there before the best found so far is under
 //! the head. Of a leaf, a key alone tells when its angle comes round, and whether the arm can be there by then: of what waits, no
-//! more than two or three requests are weighed.
+//! more than two or three requests are weighed. Where many leaves are of one cylinder, their angles tell where to begin and where to end:
+//! thousands of requests for a few tracks cost little more than a leaf.
 
 use super::greedy::{Candidate, KeepCandidates, direction_of};
 use super::walk::low;
@@ -43,9 +44,19 @@ pub(super) fn search<P: Predictor, const KIND: usize>(
     let ((mut left, mut down), (mut right, mut up)) = (find_below(middle), find_above(middle + 1));
     let (mut slot, mut least) = (middle, swing.leaves);
     loop {
-        if !offered.contains(&slot) {
-            let (from, to) = (low(sorted, slot), low(sorted, slot + 1));
-            if belief.is_told_closer(from, to) {
+        let (from, to) = (low(sorted, slot), low(sorted, slot + 1));
+        let is_on_one = belief.is_told_closer(from, to);
+        if is_on_one && swing.turns && is_crowded(directory, slot) {
+            let crowd = crowd_at(directory, cylinder(from));
+            examined += examine_crowd::<P, KIND>(sorted, (&crowd, &offered), (head, &swing), belief, kept);
+            if crowd.start < left {
+                (left, down) = find_below(crowd.start);
+            }
+            if crowd.end > right {
+                (right, up) = find_above(crowd.end);
+            }
+        } else if !offered.contains(&slot) {
+            if is_on_one {
                 least = belief.least(head, from, to, direction_of(KIND)).max(least);
             }
             let leaf = sorted.leaf(slot);
@@ -71,6 +82,57 @@ pub(super) fn search<P: Predictor, const KIND: usize>(
             (left, down) = find_below(left - 1);
         }
     }
+}
+
+/// Leaves on either side that are of the same cylinder where it is crowded.
+const CROWD: usize = 4;
+
+/// Whether the cylinder of a leaf has so many leaves that their angles tell where to begin.
+#[inline(always)]
+fn is_crowded(directory: &[Slot], slot: usize) -> bool {
+    let its = cylinder(directory[slot].low());
+    let is_same = |other: Option<&Slot>| other.is_some_and(|other| cylinder(other.low()) == its);
+    is_same(directory.get(slot + CROWD)) || slot.checked_sub(CROWD).is_some_and(|slot| is_same(directory.get(slot)))
+}
+
+/// The leaves that hold nothing but what is on a cylinder.
+fn crowd_at(directory: &[Slot], its: u32) -> Range<usize> {
+    let first = directory.partition_point(|slot| cylinder(slot.low()) < its);
+    let end = directory.partition_point(|slot| cylinder(slot.low()) <= its);
+    // The last holds what is beyond it too.
+    first..end - 1
+}
+
+/// Offers what is worth it on one cylinder, of many leaves, from that on whose angle comes round first after `least`: those after it
+/// cost ever more. How many were examined.
+#[cold]
+fn examine_crowd<P: Predictor, const KIND: usize>(
+    sorted: &Sorted<P::Mark>,
+    (crowd, offered): (&Range<usize>, &Range<usize>),
+    (head, swing): (&P::Head, &Swing),
+    belief: &P,
+    kept: &mut impl KeepCandidates,
+) -> u64 {
+    let directory = sorted.directory();
+    let its = cylinder(directory[crowd.start].low());
+    let travel = belief.least_from(head, its.abs_diff(swing.cylinder), direction_of(KIND));
+    let sought = u64::from(its) << 32 | (swing.phase + travel) % TURN;
+    // What has the same key may lie in several leaves, the first of them in that which begins before it.
+    let before = directory[crowd.clone()].partition_point(|slot| slot.low() < sought);
+    let is_past = before == crowd.len() && low(sorted, crowd.end) < sought;
+    let first = crowd.start + if is_past { 0 } else { before.saturating_sub(1) };
+    let mut examined = 0;
+    for slot in (first..crowd.end).chain(crowd.start..first) {
+        if offered.contains(&slot) || directory[slot].is_hole() {
+            continue;
+        }
+        let least = belief.least(head, low(sorted, slot), low(sorted, slot + 1), direction_of(KIND)).max(travel);
+        if least > kept.bar() {
+            break;
+        }
+        examined += examine::<P, KIND>(sorted.leaf(slot), slot, (head, swing, least), belief, kept);
+    }
+    examined
 }
 
 /// The cylinder of a key.

@@ -20,10 +20,8 @@ enum Crowd {
     Spread,
     /// In a hundredth of the drive.
     Region,
-    /// On a few tracks.
-    Tracks,
-    /// On a few hundred blocks, so that they overlap.
-    Blocks,
+    /// From such a thousandth of the drive on, on so many blocks: on few tracks, or so few that they overlap.
+    Tracks(u64, u64),
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -44,7 +42,8 @@ struct Scene {
 
 fn scenes() -> impl Strategy<Value = Scene> {
     let drive = prop::sample::select(vec!["atlas10k", "st318437lw", "mimic-base", "nl20"]);
-    let crowd = prop::sample::select(vec![Crowd::Spread, Crowd::Region, Crowd::Tracks, Crowd::Blocks]);
+    let tracks = (0..990u64, 50..3000u64).prop_map(|(from, blocks)| Crowd::Tracks(from, blocks));
+    let crowd = prop_oneof![Just(Crowd::Spread), Just(Crowd::Region), tracks.clone(), tracks];
     let deep = prop_oneof![0..8u64, 0..60u64, 300..700u64];
     (drive, crowd, deep, 20..120u64, 0..4u64, 0..5u64, any::<u64>()).prop_map(
         |(drive, crowd, deep, steps, writes, fua, seed)| Scene {
@@ -112,8 +111,7 @@ impl<P: Predictor + 'static> Stage<P> {
         let (from, range) = match self.scene.crowd {
             Crowd::Spread => (0, self.blocks - 64),
             Crowd::Region => (self.blocks / 3, self.blocks / 100),
-            Crowd::Tracks => (self.blocks / 2, 1500),
-            Crowd::Blocks => (self.blocks / 5, 300),
+            Crowd::Tracks(from, blocks) => (self.blocks / 1000 * from, blocks),
         };
         Extent::new(from + self.dice.below(range), 1 + self.dice.below(40) as u32)
     }

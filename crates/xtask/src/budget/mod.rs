@@ -27,7 +27,7 @@ pub struct BudgetOptions {
     pub sample: bool,
     /// Only scenes with this in `NAME, DRIVE`.
     pub only: Option<String>,
-    /// The tables of costs in place of the ten scenes.
+    /// The tables of costs in place of the scenes.
     pub costs: bool,
     /// Files of the workspace in place of layers; nothing is compared.
     pub files: bool,
@@ -73,7 +73,7 @@ fn is_asked(options: &BudgetOptions, scene: &BudgetScene, group: &str) -> bool {
     options.only.as_ref().is_none_or(|only| named.contains(only))
 }
 
-/// The ten scenes on each drive.
+/// The scenes on each drive.
 fn budget_jobs(root: &Path, options: &BudgetOptions) -> Vec<BudgetJob> {
     let mut jobs = Vec::new();
     for drive in DRIVES.iter().take(if options.sample { 1 } else { DRIVES.len() }) {

@@ -1,4 +1,4 @@
-//! What is counted: ten experiments, on a drive of the catalogue and on an imported one.
+//! What is counted: eleven experiments, on a drive of the catalogue and on an imported one.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -82,7 +82,7 @@ fn random(policy: &str, depth: u32) -> BudgetScene {
     }
 }
 
-/// The ten that every change is held to.
+/// Those that every change is held to.
 pub fn scenes() -> Vec<BudgetScene> {
     vec![
         BudgetScene { sample: true, ..random("fcfs", 1) },
@@ -91,6 +91,11 @@ pub fn scenes() -> Vec<BudgetScene> {
         random("satf", 50),
         BudgetScene { sample: true, ..random("satf", 1_000) },
         random("satf", 10_000),
+        BudgetScene {
+            name: "satf@10000/crowd".into(),
+            workload: format!("{}\nregion = \"0B..20000 blocks\"", random_reads(10_000)),
+            ..random("satf", 10_000)
+        },
         random("asatf", 1_000),
         BudgetScene {
             name: "2MiB/16KiB".into(),
