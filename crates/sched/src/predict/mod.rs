@@ -12,6 +12,7 @@
 mod distance;
 mod in_use;
 mod kind;
+mod lateness;
 pub mod mimic;
 mod oracle;
 pub(crate) mod profile;

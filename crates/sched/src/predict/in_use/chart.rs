@@ -26,6 +26,9 @@ const BELONGS: f32 = 0.17;
 const FITS: f64 = 0.25;
 const SAWN: f32 = 0.4;
 
+/// All of its blocks but one of so many are nearly all that a piece has.
+const NEARLY: u64 = 16;
+
 /// A read that is farther from a piece is rather not of it; so few of neither are no gap.
 const STRANGE: f32 = 0.1;
 const GAP: usize = 2;
@@ -109,6 +112,10 @@ impl ChartPiece {
         u64::from(u32::MAX).checked_div(tooth).unwrap_or(even) as u32
     }
 
+    fn middle(&self) -> u64 {
+        self.first + (self.end - self.first) / 2
+    }
+
     /// Revolutions up to a block, in 1/256; a block past the end, too.
     fn turns(&self, block: u64) -> u64 {
         self.before + ((u128::from(block - self.first) * u128::from(self.slope)) >> 56) as u64
@@ -177,6 +184,42 @@ impl AngleChart {
         self.pieces.iter().filter(|piece| piece.knows()).map(|piece| piece.end - piece.first).sum()
     }
 
+    /// How far off it is among the blocks of a piece, of late, in revolutions; nothing where it does not know all of them, or nearly.
+    fn astray_within(&self, piece: &ChartPiece) -> Option<f32> {
+        let from = self.pieces.partition_point(|its| its.end <= piece.first);
+        let within = self.pieces[from..].iter().take_while(|its| its.first < piece.end).filter(|its| its.knows());
+        let (mut known, mut sum) = (0, 0.0);
+        for its in within {
+            let blocks = its.end.min(piece.end) - its.first.max(piece.first);
+            (known, sum) = (known + blocks, sum + blocks as f32 * its.astray);
+        }
+        let all = piece.end - piece.first;
+        (known > all - all / NEARLY).then(|| sum / known as f32)
+    }
+
+    /// Takes from another chart, which has been in use, what that knows better, and what this one does not know.
+    pub(super) fn take_better(&mut self, other: &AngleChart) {
+        self.pieces.retain(|piece| other.astray_within(piece).is_none_or(|astray| piece.astray < astray));
+        let (mut at, mut from) = (0, 0);
+        while at <= self.pieces.len() {
+            let until = self.pieces.get(at).map_or(u64::MAX, |next| next.first);
+            let after = other.pieces.partition_point(|piece| piece.end <= from);
+            let within = other.pieces[after..].iter().take_while(|piece| piece.first < until);
+            for piece in within.filter(|piece| piece.knows()) {
+                if self.pieces.len() == self.pieces.capacity() {
+                    return;
+                }
+                let mut part = *piece;
+                part.begin_at(piece.first.max(from));
+                part.end = piece.end.min(until);
+                self.pieces.insert(at, part);
+                at += 1;
+            }
+            from = self.pieces.get(at).map_or(u64::MAX, |next| next.end);
+            at += 1;
+        }
+    }
+
     /// All its pieces are drawn: it is of so many blocks.
     pub(super) fn finish(&mut self, blocks: u64) {
         let mut before = 0;
@@ -192,9 +235,8 @@ impl AngleChart {
 /// Ends one piece and begins the next where the reads between their middles tell that they do: a piece is drawn on over some that
 /// are not its own, and begins with a window that is all its own. How many reads were weighed.
 fn place_border(left: &mut ChartPiece, right: &mut ChartPiece, samples: &[Sample]) -> usize {
-    let middle = |piece: &ChartPiece| piece.first + (piece.end - piece.first) / 2;
     let at = |block| samples.partition_point(|sample| sample.block < block);
-    let between = &samples[at(middle(left))..at(middle(right))];
+    let between = &samples[at(left.middle())..at(right.middle())];
     let mut back = *right;
     back.begin_at(left.first);
     // By how much the reads up to each fit the left better than a stranger would, and those behind it the right.
@@ -210,7 +252,7 @@ fn place_border(left: &mut ChartPiece, right: &mut ChartPiece, samples: &[Sample
     if begins.1 <= ends.1 + GAP {
         (ends, begins) = (meet, meet);
     }
-    let first = middle(left);
+    let first = left.middle();
     // Half the way to the next read belongs to the one before.
     let border = |i: usize| match (i.checked_sub(1).map(|last| between[last].block), between.get(i)) {
         (Some(last), Some(next)) => last + (next.block - last) / 2 + 1,
@@ -356,6 +398,44 @@ mod tests {
             Sample { block, at: 0, angle: piece.behind(block).wrapping_add(astray) }
         };
         (0..count).map(read).collect()
+    }
+
+    /// A chart of pieces from one block to another, which are so far off.
+    fn chart(pieces: &[(u64, u64, f32)], slope: u64) -> AngleChart {
+        let mut chart = AngleChart::new(WINDOW * 8);
+        let of = |(first, end, astray): &(u64, u64, f32)| ChartPiece {
+            first: *first,
+            end: *end,
+            astray: *astray,
+            ..piece(slope, 9)
+        };
+        chart.pieces.extend(pieces.iter().map(of));
+        chart
+    }
+
+    #[test]
+    fn of_two_charts_what_is_known_better_stays_and_what_one_leaves_out_the_other_tells() {
+        let old =
+            chart(&[(0, 100, 0.01), (100, 200, 0.08), (200, 300, 0.3), (300, 400, 0.02), (400, 500, 0.02)], 3 << 40);
+        let mut new =
+            chart(&[(0, 96, 0.05), (110, 190, 0.02), (200, 250, 0.05), (300, 340, 0.01), (350, 420, 0.2)], 5 << 40);
+        new.take_better(&old);
+        let told = new.pieces.iter().map(|piece| (piece.first, piece.end, piece.slope >> 40));
+        let expected = [(0, 100, 3), (100, 110, 3), (110, 190, 5), (190, 200, 3), (200, 250, 5)];
+        let rest = [(300, 340, 5), (340, 400, 3), (400, 500, 3)];
+        assert_eq!(told.collect::<Vec<_>>(), [&expected[..], &rest[..]].concat());
+        for block in [0, 99, 105, 195, 340, 399, 420] {
+            assert_eq!(
+                new.angles(block).map(|(_, behind)| behind),
+                old.angles(block).map(|(_, behind)| behind),
+                "{block}"
+            );
+        }
+        // Without room for more, what it has stays.
+        let mut full = chart(&[(0, 10, 0.01)], 5 << 40);
+        full.pieces.shrink_to_fit();
+        full.take_better(&old);
+        assert_eq!(full.pieces.len(), full.pieces.capacity());
     }
 
     #[test]

@@ -11,6 +11,8 @@ const SETTLING: u32 = 48;
 /// Costs that take so much longer are given up after so many commands already: of means of so few chance is some 6 %.
 const SOON: u32 = 100;
 const LONGER: f64 = 0.15;
+/// Those that save so much are kept after as many.
+const SHORTER: f64 = 0.2;
 /// Costs must save so much of a command's time. Where they save less they are tried on, so often at most: what moves of the arm take is
 /// learned best where forecasts choose.
 const SAVED: f64 = 0.05;
@@ -130,7 +132,8 @@ impl OrderTrial {
             }
             return;
         }
-        if self.left > 0 {
+        let compares = matches!(self.stage, TrialStage::Trying | TrialStage::Holding);
+        if self.left > 0 && !(compares && first >= SOON && costs < distance * (1.0 - SHORTER)) {
             return;
         }
         match self.stage {
@@ -191,6 +194,13 @@ mod tests {
         let followed = |costs| (play(5_000_000, costs, 20_000) * 10_000.0) as u32;
         let (clearly, hardly) = (followed(6_500_000), followed(5_300_000));
         assert!(hardly >= LENGTH && clearly > 0 && clearly < hardly / 2, "{clearly}, {hardly}");
+    }
+
+    #[test]
+    fn what_clearly_saves_is_held_against_distance_for_less_long() {
+        let held = |costs| ((1.0 - play(5_000_000, costs, 100_000)) * 50_000.0) as u32;
+        let (clearly, hardly) = (held(3_500_000), held(4_600_000));
+        assert!(clearly >= SOON && clearly < hardly / 2, "{clearly}, {hardly}");
     }
 
     #[test]
