@@ -116,7 +116,7 @@ fn examine_crowd<P: Predictor, const KIND: usize>(
     let directory = sorted.directory();
     let its = cylinder(directory[crowd.start].low());
     let travel = belief.least_from(head, its.abs_diff(swing.cylinder), direction_of(KIND));
-    let sought = u64::from(its) << 32 | (swing.phase + travel) % TURN;
+    let sought = (u64::from(its) << 32) | ((swing.phase + travel) % TURN);
     // What has the same key may lie in several leaves, the first of them in that which begins before it.
     let before = directory[crowd.clone()].partition_point(|slot| slot.low() < sought);
     let is_past = before == crowd.len() && low(sorted, crowd.end) < sought;
