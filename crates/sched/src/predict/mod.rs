@@ -12,7 +12,6 @@
 mod distance;
 mod in_use;
 mod kind;
-mod lateness;
 pub mod mimic;
 mod oracle;
 pub(crate) mod profile;

@@ -9,7 +9,6 @@
 //! The hot paths are `cost`, of each candidate, and `note_issue` with `note_completion`, of each command. A place is found once, when
 //! a request arrives. Where nobody asks what anything costs, no profile is kept ([`crate::policy::Needs::Nothing`]).
 
-use super::lateness::Lateness;
 use super::{
     Approach, BufferBelief, Follower, Goal, Knowledge, Manual, Passing, Predictor, Recipe, Sieve, Swing, TURN_BITS,
     Tells,
@@ -23,6 +22,7 @@ mod ahead;
 mod following;
 mod foresight;
 mod head;
+mod lateness;
 mod motion;
 mod passing;
 mod phase;
@@ -31,6 +31,7 @@ mod way;
 pub(crate) use ahead::{GoingOn, ReadAhead, go_on};
 use following::Flight;
 pub use head::Head;
+use lateness::Lateness;
 use motion::Motion;
 use phase::Phase;
 use unwritten::BufferContents;

@@ -10,7 +10,6 @@
 //!
 //! Costs are in nanoseconds, angles in 2⁻³² revolutions.
 
-mod approach;
 mod arrival;
 mod chart;
 mod reach;
@@ -23,7 +22,6 @@ mod trial;
 mod turning;
 mod writes;
 
-use super::lateness::Lateness;
 use super::{Grasp, Knowledge, Manual, OrderBasis, Predictor, Recipe, Tells};
 use arrival::ArrivalTrial;
 use block::{Command, Direction, Extent, Lbn, Outcome, Place, Span, Time, Verb};
@@ -50,6 +48,9 @@ const CHOICE: usize = 32;
 
 /// Where so many charts in a row came to nothing, it turns at another rate than was found.
 const UNDRAWN: u32 = 5;
+
+/// A command that ended within this share of a revolution of where its last block lies came from there, and not from memory.
+const IN_PLACE: f32 = 1.0 / 64.0;
 
 /// While it is not known where the arm is, the way from where it last was is no more than a hint: it counts for 2⁻ⁿ of itself.
 const HINT: u32 = 4;
@@ -87,9 +88,8 @@ struct WatchedCommand {
     issued: Time,
     verb: Verb,
     tracks: u32,
-    /// By when it should begin, by its angle, and by distance alone; and the wait that is left then, in 2⁻³² revolutions.
+    /// By when it should begin, by its angle, and by distance alone.
     expected: Option<u64>,
-    wait: u32,
     usual: u64,
     /// It goes on where the last one ended.
     follows: bool,
@@ -132,7 +132,6 @@ pub struct InUse {
     usual_track: u64,
     /// For reads, and for writes to the medium.
     reach: [ReachTimes; 2],
-    lateness: Lateness,
     forecasts: Forecasts,
     trial: OrderTrial,
     arrival: ArrivalTrial,
@@ -169,7 +168,6 @@ impl InUse {
             scratch: LookMemory::new(KEPT),
             usual_track: (blocks >> 20).max(256),
             reach: [ReachTimes::default(), ReachTimes::default()],
-            lateness: Lateness::new(),
             forecasts: Forecasts::default(),
             trial: OrderTrial::default(),
             arrival: ArrivalTrial::default(),
@@ -193,6 +191,24 @@ impl InUse {
             Some(along) => ((along * (self.blocks / self.usual_track)) >> 32) as u32,
             None => (block / self.usual_track) as u32,
         }
+    }
+
+    /// The time until a command may begin, by its distance and angle.
+    #[inline(always)]
+    fn begin(&self, head: &HeadAim, mark: Bearing, direction: Direction) -> u64 {
+        let moved = self.reach[direction as usize].time(head.track.abs_diff(mark.track));
+        let Some(phase) = head.phase.filter(|_| mark.known && self.turning.rate != 0) else {
+            return moved + self.turning.period() / 2;
+        };
+        let there = phase.wrapping_add((moved.wrapping_mul(self.turning.rate) >> 32) as u32);
+        let wait = mark.angle.wrapping_sub(there);
+        moved + ((u64::from(wait) * self.turning.period()) >> 32)
+    }
+
+    /// What passes of a revolution while these blocks do, in ns.
+    fn passing(&self, at: Extent) -> u64 {
+        let width = self.chart.piece(at.start.0).map_or(0, |piece| self.chart.pieces[piece].width());
+        (((u64::from(width) * u64::from(at.blocks)) >> 8) * self.turning.period()) >> 24
     }
 
     /// A read came back from the medium.
@@ -235,7 +251,6 @@ impl InUse {
         self.chart.pieces.clear();
         self.known = 0;
         self.reach = [ReachTimes::default(), ReachTimes::default()];
-        self.lateness = Lateness::new();
         self.writes = WriteHabits::default();
         if let Some(survey) = &mut self.survey {
             survey.forget();
@@ -280,7 +295,7 @@ impl InUse {
         };
     }
 
-    /// A chart is drawn. One that knows much less than the last met what does not belong there; of what one leaves out the last may know.
+    /// A chart is drawn. One that knows much less than the last met what does not belong there; what the last knows better stays.
     fn take_chart(&mut self) {
         if self.fresh.count_known() >= self.chart.count_known() / 4 * 3 {
             self.fresh.take_better(&self.chart);
@@ -451,26 +466,12 @@ impl Predictor for InUse {
         // Its angle is asked for anew: what is known of it may have changed since it came.
         let fresh = self.spot(command.at);
         let astray = head.astray.is_some();
-        let (moved, wait) = self.approach(&head, fresh.mark, direction);
-        let wait = wait.filter(|_| !astray);
-        let expected = wait.map(|wait| moved + self.turning_by(u64::from(wait)));
-        let wait = wait.unwrap_or(0);
+        let expected = (fresh.mark.known && !astray).then(|| self.begin(&head, fresh.mark, direction));
         let follows = command.at.start == self.arm;
         if self.flights.len() < 64 {
             let (at, verb) = (command.at, command.verb);
             let issued = now;
-            self.flights.push(WatchedCommand {
-                at,
-                issued,
-                verb,
-                tracks,
-                expected,
-                wait,
-                usual,
-                follows,
-                alone,
-                astray,
-            });
+            self.flights.push(WatchedCommand { at, issued, verb, tracks, expected, usual, follows, alone, astray });
         }
         self.arm = command.at.end();
         self.before = (self.head, self.reading);
@@ -519,7 +520,6 @@ impl Predictor for InUse {
             }
             if let Some(expected) = flight.expected {
                 self.forecasts.compare(began, expected, flight.usual);
-                self.note_arrival(flight.wait, began.saturating_sub(expected));
             }
         }
         match (alone, flight.astray) {
@@ -543,6 +543,11 @@ impl InUse {
             (false, true) => OrderBasis::Arrival,
             (false, false) => OrderBasis::Distance,
         }
+    }
+
+    /// Whether a command came back when its last block had just passed, by the chart.
+    fn ended_in_place(&self, at: Extent, happened: Time) -> bool {
+        self.chart.off(at.end().0 - 1, self.turning.at(happened)).is_some_and(|off| off < IN_PLACE)
     }
 
     /// A write came back, after so long.

@@ -222,27 +222,6 @@ fn after_a_long_silence_the_platter_is_sought_and_the_chart_kept() {
 }
 
 #[test]
-fn what_often_came_a_revolution_late_costs_that_much_more() {
-    let mut bench = Bench::new();
-    bench.read_many(12_000, true);
-    let mimic = &mut bench.mimic;
-    let (head, _) = mimic.head(bench.now);
-    let spots = [700_000, 3_000_000].map(|block| mimic.spot(Extent { start: Lbn(block), blocks: 8 }));
-    let costs = |mimic: &InUse| spots.map(|spot| mimic.cost(&head, spot.block, spot.mark, block::Direction::Read));
-    let (_, wait) = mimic.approach(&head, spots[0].mark, block::Direction::Read);
-    let (before, period) = (costs(mimic), mimic.turning.period());
-    // Something else came between: that tells nothing.
-    (0..400).for_each(|_| mimic.note_arrival(wait.unwrap(), period / 2));
-    assert_eq!(costs(mimic), before);
-    (0..4000).for_each(|i| mimic.note_arrival(wait.unwrap(), if i % 4 == 0 { period - 9 } else { 9 }));
-    let more = costs(mimic)[0] - before[0];
-    assert!(more.abs_diff(period / 4) < period / 32, "{more} ns of {period}");
-    assert_eq!(costs(mimic)[1], before[1], "of another wait");
-    mimic.forget();
-    assert_eq!(mimic.lateness.penalty(u64::from(wait.unwrap()) >> super::approach::TICK), 0);
-}
-
-#[test]
 fn an_idle_device_is_read_until_it_is_known_and_no_order_is_tried_by_that() {
     let mut bench = Bench::new();
     bench.mimic = bench.mimic.probing_after(Some(Span(5)));

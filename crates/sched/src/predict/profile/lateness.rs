@@ -38,17 +38,17 @@ pub struct Lateness {
 }
 
 impl Lateness {
-    pub(in crate::predict) fn new() -> Lateness {
+    pub(super) fn new() -> Lateness {
         Lateness { seen: [0; CLASSES], late: [0; CLASSES], penalty: [0; CLASSES], aim: CAUTIOUS, reviewed: 0 }
     }
 
     /// Ticks an arrival that leaves `wait` ticks (less than a revolution) is expected to lose.
-    pub(in crate::predict) fn penalty(&self, wait: u64) -> u64 {
+    pub(super) fn penalty(&self, wait: u64) -> u64 {
         u64::from(self.penalty[(wait >> CLASS_SHIFT) as usize % CLASSES])
     }
 
     /// The wait to aim at, in ticks: the shortest that is rarely too short.
-    pub(in crate::predict) fn early(&self) -> u32 {
+    pub(super) fn early(&self) -> u32 {
         ((self.aim + 1) as u32) << CLASS_SHIFT
     }
 
@@ -73,7 +73,7 @@ impl Lateness {
     }
 
     /// The head has come to its sector; `wait` ticks should have been left then.
-    pub(in crate::predict) fn add_arrival(&mut self, wait: u64, arrival: Arrival) {
+    pub(super) fn add_arrival(&mut self, wait: u64, arrival: Arrival) {
         let class = (wait >> CLASS_SHIFT) as usize % CLASSES;
         self.seen[class] += 1;
         self.late[class] += u32::from(arrival == Arrival::Late);
