@@ -41,7 +41,10 @@ impl<P: Predictor> Array<P> {
             }
             Input::Submit(request) => {
                 let Some((disk, child, spot)) = self.take_read(now, &request) else { return false };
-                self.have_decided(disk, out, |core, out| core.submit_plain(now, &child, spot, out));
+                let (core, mut member) = self.member(disk, out);
+                core.submit_plain(now, &child, spot, &mut member);
+                let wake = core.wake_at();
+                self.carry_out_rest(disk, wake, out);
             }
             _ => return false,
         }
@@ -99,30 +102,24 @@ impl<P: Predictor> Array<P> {
     /// Tells a disk of a plain array something, and carries out what it decides.
     #[inline(always)]
     pub(super) fn tell_at_once(&mut self, now: Time, disk: DiskId, input: Input, out: &mut impl ActionSink) {
-        self.have_decided(disk, out, |core, out| core.handle_plain(now, input, out));
+        let (core, mut member) = self.member(disk, out);
+        core.handle_plain(now, input, &mut member);
+        let wake = core.wake_at();
+        self.carry_out_rest(disk, wake, out);
     }
 
-    /// Has a disk of a plain array decide something, and carries that out.
+    /// The core of a disk of a plain array, and what carries out what that decides.
     #[inline(always)]
-    fn have_decided<S: ActionSink>(
-        &mut self,
-        disk: DiskId,
-        out: &mut S,
-        decide: impl FnOnce(&mut Core<P>, &mut PlainMember<'_, S>),
-    ) {
-        let core = &mut self.disks[usize::from(disk.0)];
-        let mut member = PlainMember {
-            disk,
-            children: &mut self.children,
-            tasks: &mut self.tasks,
-            overlap: &mut self.overlap,
-            load: &mut self.loads[usize::from(disk.0)],
-            rest: &mut self.told,
-            out: &mut *out,
-        };
-        decide(core, &mut member);
-        let wake = core.wake_at().unwrap_or(Time::NEVER);
-        self.note_wake(disk, wake);
+    fn member<'a, S>(&'a mut self, disk: DiskId, out: &'a mut S) -> (&'a mut Core<P>, PlainMember<'a, S>) {
+        let Array { disks, children, tasks, overlap, loads, told, .. } = self;
+        let load = &mut loads[usize::from(disk.0)];
+        (&mut disks[usize::from(disk.0)], PlainMember { disk, children, tasks, overlap, load, rest: told, out })
+    }
+
+    /// Carries out what a disk decided that was not carried out at once, and notes when it wants to be woken.
+    #[inline(always)]
+    fn carry_out_rest(&mut self, disk: DiskId, wake: Option<Time>, out: &mut impl ActionSink) {
+        self.note_wake(disk, wake.unwrap_or(Time::NEVER));
         if !self.told.is_empty() {
             out.gather(|out| self.carry_out_told(disk, out));
         }
