@@ -51,13 +51,11 @@ impl Delivery {
             let (at, left) = (piece.end + self.time(last), self.left - blocks);
             return Delivery { gate: 0, at, fraction: 0, since: piece.end, lead: 0, left, ..self };
         }
-        // On a copy, so that what is not slow stays in registers.
-        let Delivery { bus, reselect, gate, held, lead, left, at, fraction, since } = self;
-        Delivery { bus, reselect, gate, held, lead, left, at, fraction, since }.catch_up(piece, shift, (blocks, last))
+        self.catch_up(piece, shift, (blocks, last))
     }
 
     /// The same where the bus is behind, or waits for more.
-    #[inline(never)]
+    #[inline(always)]
     fn catch_up(mut self, piece: Piece, shift: u32, (blocks, last): (u64, u64)) -> Delivery {
         let lead = std::mem::take(&mut self.lead);
         self.left -= blocks;
@@ -69,15 +67,11 @@ impl Delivery {
             return self;
         }
         let passed = |sectors: u64| piece.began + Span(passing.0 * sectors / piece.sectors.max(1));
-        if self.gate > 0 {
-            let opens = (self.gate - 1 + lead) >> shift;
-            self.begin_at(passed(opens + 1), self.reselect);
-            self.send(self.held + blocks);
-            (self.gate, self.held) = (0, 0);
-        } else {
-            self.begin_at(passed(1), Span::ZERO);
-            self.send(blocks);
-        }
+        let (gate, held) = (std::mem::take(&mut self.gate), std::mem::take(&mut self.held));
+        // Once data go, the next begin with their first sector.
+        let (opens, reselect) = if gate > 0 { ((gate - 1 + lead) >> shift, self.reselect) } else { (0, Span::ZERO) };
+        self.begin_at(passed(opens + 1), reselect);
+        self.send(held + blocks);
         if lead > 0 && piece.sectors > 1 {
             self.wait_for(passed(2) + self.time(blocks - ((1 << shift) - lead)));
         }
@@ -86,6 +80,7 @@ impl Delivery {
     }
 
     /// What comes next goes from `open` on, after `reselect`; where more waits already, without a break.
+    #[inline(always)]
     fn begin_at(&mut self, open: Time, reselect: Span) {
         if open > self.at {
             self.since = open + reselect;
@@ -95,6 +90,7 @@ impl Delivery {
     }
 
     /// Nothing more goes, or nothing has gone, before `time`.
+    #[inline(always)]
     fn wait_for(&mut self, time: Time) {
         if time > self.at {
             (self.at, self.fraction) = (time, 0);
@@ -102,6 +98,7 @@ impl Delivery {
     }
 
     /// So many blocks go. Of how many tracks they came nobody must see: fractions of a nanosecond are kept.
+    #[inline(always)]
     fn send(&mut self, blocks: u64) {
         let span = self.bus * blocks + self.fraction;
         self.at += Span(span >> 16);

@@ -110,7 +110,7 @@ pub struct BuiltCore<C = Box<dyn AnyCore>> {
     pub notes: Vec<String>,
 }
 
-/// Puts the core of one disk to work by its own type, so that the loop around it is made for it.
+/// Puts the core of one disk, or an array, to work by its own type, so that the loop around it is made for it.
 pub trait CoreTaker {
     /// What comes of it.
     type Output;
@@ -119,7 +119,7 @@ pub trait CoreTaker {
     ///
     /// # Errors
     /// As the world says.
-    fn take_core<P: predict::Predictor + 'static>(self, built: BuiltCore<Core<P>>) -> Result<Self::Output, BadInput>;
+    fn take_core<C: AnyCore>(self, built: BuiltCore<C>) -> Result<Self::Output, BadInput>;
 }
 
 /// All that the core of an experiment, or its array of cores, is made of but the predictor.
@@ -232,6 +232,21 @@ impl<'a> CoreMaking<'a> {
         }
     }
 
+    /// Whether it is an array of whose disks sheets are believed: as [`CoreMaking::with_profiles`] wants it.
+    #[must_use]
+    pub fn is_array_of_profiles(&self) -> bool {
+        self.experiment.array.is_some() && self.predictor == Predictor::Profile
+    }
+
+    /// Has such an array put to work by its own type.
+    ///
+    /// # Errors
+    /// Where what the experiment asks for is not to be had, and what the world says.
+    pub fn with_profiles<T: CoreTaker>(self, taker: T) -> Result<T::Output, BadInput> {
+        let beliefs = (0..self.caps.len()).map(|disk| self.belief::<predict::Profile>(disk)).collect();
+        taker.take_core(self.array(beliefs)?)
+    }
+
     /// What is believed of a disk by a predictor of this type.
     fn belief<P: Recipe>(&self, disk: usize) -> Option<P> {
         P::make(self.known.members.get(disk).unwrap_or(&self.known.believed), self.caps[disk].blocks)
@@ -281,15 +296,22 @@ impl<'a> CoreMaking<'a> {
     }
 
     /// The core or the array, with what is believed of each disk.
-    fn make_boxed<P: predict::Predictor + 'static>(
-        mut self,
-        mut beliefs: Vec<Option<P>>,
-    ) -> Result<BuiltCore, BadInput> {
-        let experiment = self.experiment;
-        let Some(choice) = &experiment.array else {
+    fn make_boxed<P: predict::Predictor + 'static>(self, mut beliefs: Vec<Option<P>>) -> Result<BuiltCore, BadInput> {
+        if self.experiment.array.is_none() {
             let BuiltCore { core, blocks, notes } = self.one(beliefs.pop().flatten())?;
             return Ok(BuiltCore { core: Box::new(core), blocks, notes });
-        };
+        }
+        let BuiltCore { core, blocks, notes } = self.array(beliefs)?;
+        Ok(BuiltCore { core: Box::new(core), blocks, notes })
+    }
+
+    /// The array, which the experiment has, with what is believed of each disk.
+    fn array<P: predict::Predictor + 'static>(
+        mut self,
+        beliefs: Vec<Option<P>>,
+    ) -> Result<BuiltCore<Array<P>>, BadInput> {
+        let experiment = self.experiment;
+        let Some(choice) = &experiment.array else { unreachable!("there is an array") };
         let least = self.caps.iter().map(|caps| caps.blocks).min().unwrap_or(0);
         if !choice.members.is_empty() {
             self.notes.push(format!("{} of each disk are used, all that the smallest has", units::show_blocks(least)));
@@ -304,7 +326,7 @@ impl<'a> CoreMaking<'a> {
         let cores: Result<Vec<_>, BadInput> =
             beliefs.into_iter().enumerate().map(|(disk, belief)| self.core(disk, u32::MAX, belief)).collect();
         let array = Array::new(geometry, choice.plan, self.rules, experiment.scheduler.queue, cores?);
-        Ok(BuiltCore { core: Box::new(array), blocks: geometry.blocks(), notes: self.notes })
+        Ok(BuiltCore { core: array, blocks: geometry.blocks(), notes: self.notes })
     }
 }
 

@@ -138,7 +138,7 @@ impl<P: Predictor> Core<P> {
         }
         match input {
             Input::Done(_, tag, happened, outcome) => self.finish_command(tag, happened, outcome, out),
-            Input::Submit(request) => self.submit::<false>(now, &request, out),
+            Input::Submit(request) => self.submit::<false>(now, &request, None, out),
             Input::Amend(request, change) => self.amend(request, change, out),
             // A disk that fails says so by each command.
             Input::Wake => self.board.queue.turns.iter_mut().for_each(|turns| turns.end_wait()),
@@ -168,9 +168,22 @@ impl<P: Predictor> Core<P> {
     pub(crate) fn handle_plain(&mut self, now: Time, input: Input, out: &mut impl ActionSink) {
         match input {
             Input::Done(_, tag, happened, outcome) => self.finish_plain(tag, happened, outcome, out),
-            Input::Submit(request) => self.submit::<true>(now, &request, out),
+            Input::Submit(request) => self.submit::<true>(now, &request, None, out),
             other => return out.gather(|out| self.handle(now, other, out)),
         }
+        self.go_on_plain(now, out);
+    }
+
+    /// The same of a request whose place is found already.
+    #[inline(always)]
+    pub(crate) fn submit_plain(&mut self, now: Time, request: &Request, spot: P::Spot, out: &mut impl ActionSink) {
+        self.submit::<true>(now, request, Some(spot), out);
+        self.go_on_plain(now, out);
+    }
+
+    /// Does what follows from whatever happened, where it is plain.
+    #[inline(always)]
+    fn go_on_plain(&mut self, now: Time, out: &mut impl ActionSink) {
         if self.board.next_deadline().is_some() {
             out.gather(|out| self.board.drop_expired(now, out));
         }
@@ -305,7 +318,13 @@ impl<P: Predictor> Core<P> {
     }
 
     #[inline(always)]
-    fn submit<const PLAIN: bool>(&mut self, now: Time, request: &Request, out: &mut impl ActionSink) {
+    fn submit<const PLAIN: bool>(
+        &mut self,
+        now: Time,
+        request: &Request,
+        found: Option<P::Spot>,
+        out: &mut impl ActionSink,
+    ) {
         debug_assert!(self.room() > 0, "a request was submitted without room");
         let board = &mut self.board;
         let flush = request.op == Op::Flush;
@@ -314,7 +333,8 @@ impl<P: Predictor> Core<P> {
             return out.gather(|out| out.push(Action::Finish(request.id, Ending::Failed(EINVAL))));
         }
         self.sequence += 1;
-        let mut job = Job::new(request, now, self.sequence, board.belief.spot(request.at));
+        let spot = found.unwrap_or_else(|| board.belief.spot(request.at));
+        let mut job = Job::new(request, now, self.sequence, spot);
         job.part = self.part;
         if PLAIN && board.is_next(&job) {
             return board.serve_at_once(now, job, out);

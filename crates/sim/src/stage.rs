@@ -19,8 +19,7 @@ use load::experiment::{Experiment, Predictor as Choice};
 use load::schedule::{self, Abilities, Ability, BuiltCore, CoreMaking, CoreTaker, Device, Knowledge};
 use sched::plan::Plan;
 use sched::planner::Wish;
-use sched::predict::Predictor;
-use sched::{Core, Scheduler, play};
+use sched::{Scheduler, play};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -148,8 +147,12 @@ trait Staged: Machine + Sized {
 impl Staged for Drive {
     /// What is simulated most is played by a loop made for its core, and by no other: all loops together take half a minute to build.
     fn play(scene: Scene<'_, Drive>, making: CoreMaking<'_>) -> Result<Replication, BadInput> {
-        if making.is_one() && !scene.experiment.has_processes() {
+        let is_load = !scene.experiment.has_processes();
+        if is_load && making.is_one() {
             return making.with_one(scene);
+        }
+        if is_load && making.is_array_of_profiles() {
+            return making.with_profiles(scene);
         }
         let built = making.with_perfect(|disk| scene.drives.get(disk).cloned().map(Oracle::new))?;
         scene.play_any(built)
@@ -193,7 +196,7 @@ impl<M: Machine> Abilities for Scene<'_, M> {
 impl CoreTaker for Scene<'_, Drive> {
     type Output = Replication;
 
-    fn take_core<P: Predictor + 'static>(self, built: BuiltCore<Core<P>>) -> Result<Replication, BadInput> {
+    fn take_core<C: Scheduler>(self, built: BuiltCore<C>) -> Result<Replication, BadInput> {
         let mix = Mix::new(self.experiment, self.seed, built.blocks)?;
         self.serve(built.core, mix, built.notes)
     }

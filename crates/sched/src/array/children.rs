@@ -175,18 +175,35 @@ impl<P: Predictor> Array<P> {
 
     /// Tells a disk something, and carries out what it decides.
     pub(super) fn tell(&mut self, now: Time, disk: DiskId, input: Input, out: &mut Vec<Action>) {
-        let mut told = std::mem::take(&mut self.told);
+        if self.plain {
+            return self.tell_at_once(now, disk, input, out);
+        }
         let core = &mut self.disks[usize::from(disk.0)];
         if core.is_plain() {
-            core.handle_plain(now, input, &mut told);
+            core.handle_plain(now, input, &mut self.told);
         } else {
-            core.handle(now, input, &mut told);
+            core.handle(now, input, &mut self.told);
         }
         let wake = core.wake_at().unwrap_or(Time::NEVER);
+        self.note_wake(disk, wake);
+        self.carry_out_told(disk, out);
+        if self.plan.migration != Migration::Never {
+            self.migrate_rest(disk);
+        }
+    }
+
+    /// When a disk wants to be woken.
+    #[inline(always)]
+    pub(super) fn note_wake(&mut self, disk: DiskId, wake: Time) {
         if self.wakes[usize::from(disk.0)] != wake {
             self.wakes[usize::from(disk.0)] = wake;
             self.wake = self.wakes.iter().copied().min().unwrap_or(Time::NEVER);
         }
+    }
+
+    /// Carries out what a disk has decided.
+    pub(super) fn carry_out_told(&mut self, disk: DiskId, out: &mut Vec<Action>) {
+        let mut told = std::mem::take(&mut self.told);
         for action in told.drain(..) {
             match action {
                 Action::Issue(_, tag, command) => {
@@ -233,9 +250,6 @@ impl<P: Predictor> Array<P> {
             }
         }
         self.told = told;
-        if self.plan.migration != Migration::Never {
-            self.migrate_rest(disk);
-        }
     }
 
     /// Where a disk's bytes are, as the array has it.
@@ -365,6 +379,7 @@ impl<P: Predictor> Array<P> {
         if !self.standings.fail(disk) {
             return;
         }
+        self.plain = false;
         self.leave(disk, out);
         let children = self.children.iter().filter(|(_, child)| child.disk == disk);
         self.posts.extend(children.map(|(id, child)| Post::Amend(id, child.number, Change::Cancel)));

@@ -250,7 +250,7 @@ impl Geometry {
     }
 
     /// The disks with the copies of a column; with parity, the one that it is on.
-    pub fn copies_of(&self, row: u64, column: u16) -> impl Iterator<Item = DiskId> + use<> {
+    pub fn copies_of(&self, row: u64, column: u16) -> impl Iterator<Item = DiskId> + Clone + use<> {
         self.layout_of(row).copies_of(row, column)
     }
 
@@ -318,6 +318,13 @@ impl Geometry {
             into += blocks;
             Some(piece)
         })
+    }
+
+    /// The part that an extent is where it lies in one unit.
+    #[inline]
+    #[must_use]
+    pub fn only_piece(&self, at: Extent) -> Option<Piece> {
+        self.pieces(at).next().filter(|piece| piece.blocks == at.blocks)
     }
 
     /// What a request on `at` must not meet with one that writes: with parity, the rows of the units it touches, as blocks of

@@ -29,6 +29,7 @@ mod migration;
 mod parity;
 mod parts;
 mod placement;
+mod plain;
 mod raising;
 mod repair;
 mod rows;
@@ -48,7 +49,7 @@ pub use placement::Placement;
 pub use speculation::Speculation;
 
 use crate::core::Core;
-use crate::event::{Action, Health, Input, Wait};
+use crate::event::{Action, ActionSink, Health, Input, Wait};
 use crate::fill::Fill;
 use crate::job::JobState;
 use crate::overlap::{self, Overlap};
@@ -160,6 +161,8 @@ pub struct Array<P: Predictor> {
     /// Room for the disks that hold a copy.
     copies: Vec<DiskId>,
     beginnings: Beginnings,
+    /// Whether copies are all that it keeps, and nothing has become of a disk.
+    plain: bool,
 }
 
 impl<P: Predictor> Array<P> {
@@ -168,7 +171,7 @@ impl<P: Predictor> Array<P> {
     #[must_use]
     pub fn new(geometry: Geometry, plan: ArrayPlan, rules: Rules, limit: u32, disks: Vec<Core<P>>) -> Array<P> {
         debug_assert!(usize::from(geometry.disks()) <= disks.len());
-        Array {
+        let array = Array {
             geometry,
             plan,
             rules,
@@ -204,7 +207,9 @@ impl<P: Predictor> Array<P> {
             told: Vec::new(),
             copies: Vec::new(),
             beginnings: Beginnings::default(),
-        }
+            plain: false,
+        };
+        array.settle_plain()
     }
 
     /// Reads that went on at another disk.
@@ -422,6 +427,7 @@ impl<P: Predictor> Array<P> {
 
     /// Something has become of a disk.
     fn hear(&mut self, now: Time, disk: DiskId, health: Health, out: &mut Vec<Action>) {
+        self.plain = false;
         match health {
             Health::Joins => self.join(),
             Health::TradesCopies => self.trade_copies(),
@@ -472,10 +478,10 @@ impl<P: Predictor> Array<P> {
         }
         self.tell_children(id, change);
     }
-}
 
-impl<P: Predictor> Scheduler for Array<P> {
-    fn handle(&mut self, now: Time, input: Input, out: &mut Vec<Action>) {
+    /// Takes an input, whatever it is.
+    #[inline(never)]
+    fn handle_any(&mut self, now: Time, input: Input, out: &mut Vec<Action>) {
         self.now = now;
         let told = out.len();
         match input {
@@ -509,6 +515,22 @@ impl<P: Predictor> Scheduler for Array<P> {
         self.settle_journal(told, out);
         if self.lowers {
             self.settle_level();
+        }
+    }
+}
+
+impl<P: Predictor> Scheduler for Array<P> {
+    #[inline]
+    fn handle(&mut self, now: Time, input: Input, out: &mut Vec<Action>) {
+        if !self.handle_at_once(now, input, out) {
+            self.handle_any(now, input, out);
+        }
+    }
+
+    #[inline(always)]
+    fn handle_plain(&mut self, now: Time, input: Input, out: &mut impl ActionSink) {
+        if !self.handle_at_once(now, input, out) {
+            out.gather(|out| self.handle_any(now, input, out));
         }
     }
 

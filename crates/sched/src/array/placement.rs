@@ -15,7 +15,7 @@ const SAMPLES: u64 = 16;
 const USUAL: Span = Span(10_000_000);
 
 /// Parts of a read that is split have at least so many blocks: 64 KiB.
-const LEAST_PART: u32 = 128;
+pub(super) const LEAST_PART: u32 = 128;
 
 /// Which copy of what is read is taken; of equals, that of the first disk.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,28 +55,36 @@ pub(super) fn positioning<P: Predictor>(disk: &Core<P>) -> Span {
 
 impl<P: Predictor> Array<P> {
     /// Of the disks that hold a copy, the one to read.
-    pub(super) fn place(&mut self, copies: &[DiskId], at: Extent) -> Option<DiskId> {
-        match (self.plan.placement, copies) {
-            (_, [] | [_]) => copies.first().copied(),
-            (Placement::RoundRobin, _) => {
+    #[inline]
+    pub(super) fn place(&mut self, mut copies: impl Iterator<Item = DiskId> + Clone, at: Extent) -> Option<DiskId> {
+        let mut others = copies.clone();
+        let first = others.next()?;
+        if others.clone().next().is_none() {
+            return Some(first);
+        }
+        match self.plan.placement {
+            Placement::RoundRobin => {
                 self.turn = self.turn.wrapping_add(1);
-                copies.get(usize::from(self.turn) % copies.len()).copied()
+                let turn = usize::from(self.turn) % copies.clone().count();
+                copies.nth(turn)
             }
-            (Placement::LeastFinish, _) => {
-                let load = |disk: &DiskId| self.loads[usize::from(disk.0)];
-                let least = copies.iter().map(load).min()?;
-                let mut first = copies.iter().copied().filter(|disk| load(disk) == least);
-                match (first.next(), first.next()) {
-                    (only, None) => only,
-                    // What the ways are is looked at only where that decides.
-                    _ => copies
-                        .iter()
-                        .copied()
-                        .filter(|disk| load(disk) == least)
-                        .min_by_key(|disk| self.away(*disk, at)),
+            Placement::LeastFinish => {
+                let load = |disk: DiskId| self.loads[usize::from(disk.0)];
+                let (mut best, mut least, mut alone) = (first, load(first), true);
+                for disk in others {
+                    match load(disk) {
+                        less if less < least => (best, least, alone) = (disk, less, true),
+                        same => alone &= same != least,
+                    }
+                }
+                // What the ways are is looked at only where that decides.
+                if alone {
+                    Some(best)
+                } else {
+                    copies.filter(|disk| load(*disk) == least).min_by_key(|disk| self.away(*disk, at))
                 }
             }
-            (Placement::Nearest, _) => copies.iter().min_by_key(|disk| self.arm_reaches(**disk, at)).copied(),
+            Placement::Nearest => copies.min_by_key(|disk| self.arm_reaches(*disk, at)),
         }
     }
 
@@ -110,7 +118,7 @@ impl<P: Predictor> Array<P> {
             }
             return;
         }
-        match self.place(copies, at) {
+        match self.place(copies.iter().copied(), at) {
             Some(disk) if self.rivals.is_some() => self.ask_two(id, disk, copies, at, place),
             Some(disk) => self.post(id, Owner::Task, disk, Op::Read, at, place, 0),
             None => self.trouble(id, Ending::Failed(EIO)),

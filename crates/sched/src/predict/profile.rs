@@ -532,8 +532,8 @@ impl Predictor for Profile {
         } else if !self.follows(command.at, Direction::Read) {
             self.before = (self.in_flight == 1).then_some(self.left);
             self.issued_read(now, command.at, spot);
-        } else if let Some(going_on) = self.go_on(now, command.at) {
-            self.issued_further(now, command.at, going_on);
+        } else {
+            self.issued_further(now, command.at);
         }
     }
 

@@ -6,10 +6,12 @@ use block::{BadInput, Time};
 use drive::Machine;
 use sched::{Action, ActionSink, Input, Scheduler, World};
 
-/// A plain world that carries out at once what is decided; what is not gathered is of one disk.
+/// A plain world that carries out at once what is decided.
 struct AtOnce<'w, W> {
     world: &'w mut W,
     now: Time,
+    /// Whether there is one disk: known where the loop is made.
+    one: bool,
     rest: &'w mut Vec<Action>,
 }
 
@@ -17,7 +19,8 @@ impl<M: Machine, L: Measured> ActionSink for AtOnce<'_, Drives<'_, M, L>> {
     #[inline(always)]
     fn push(&mut self, action: Action) {
         match action {
-            Action::Issue(disk, tag, command) => self.world.issue::<true>(self.now, disk, tag, command),
+            Action::Issue(disk, tag, command) if self.one => self.world.issue::<true>(self.now, disk, tag, command),
+            Action::Issue(disk, tag, command) => self.world.issue::<false>(self.now, disk, tag, command),
             Action::Finish(id, how) => self.world.end_request::<true>(self.now, id, how),
             other => self.world.act(self.now, other),
         }
@@ -55,7 +58,7 @@ impl<M: Machine, L: Measured> Drives<'_, M, L> {
             self.now = done;
             let input = if one { self.happen_in_drive::<true>() } else { self.happen_in_drive::<false>() };
             if let Some(input) = input {
-                core.handle_plain(done, input, &mut AtOnce { world: self, now: done, rest });
+                core.handle_plain(done, input, &mut AtOnce { world: self, now: done, one, rest });
             }
             return true;
         }
@@ -72,7 +75,7 @@ impl<M: Machine, L: Measured> Drives<'_, M, L> {
             Ok(Some(Input::Submit(request))) => {
                 self.outstanding += 1;
                 self.wrote |= request.op.writes();
-                core.handle_plain(due, Input::Submit(request), &mut AtOnce { world: self, now: due, rest });
+                core.handle_plain(due, Input::Submit(request), &mut AtOnce { world: self, now: due, one, rest });
                 true
             }
             said => {

@@ -110,7 +110,7 @@ impl RowLayout {
     }
 
     /// The disks with the copies of a column of this row; with parity, the one that it is on.
-    pub fn copies_of(self, row: u64, column: u16) -> impl Iterator<Item = DiskId> + use<> {
+    pub fn copies_of(self, row: u64, column: u16) -> impl Iterator<Item = DiskId> + Clone + use<> {
         let (first, step) = (self.disk(row, column, 0).0, self.columns());
         (0..self.copies()).map(move |copy| DiskId(first + copy * step))
     }

@@ -48,7 +48,7 @@ pub(crate) struct GoingOn {
 }
 
 /// A read given at `now` that goes on where another ended.
-#[inline]
+#[inline(always)]
 pub(crate) fn go_on(
     ahead: &ReadAhead,
     (mechanics, spin): (&Mechanics, &impl Spin),
@@ -56,7 +56,8 @@ pub(crate) fn go_on(
     (now, last): (Time, Direction),
     at: Extent,
 ) -> GoingOn {
-    let so_far = mechanics.run_on(spin, ahead.so_far, ahead.limit, now, Direction::Read);
+    let mut so_far = ahead.so_far;
+    mechanics.go_on(spin, &mut so_far, ahead.limit, now, Direction::Read);
     let stopped = so_far.reached >= ahead.limit;
     let hit = now + overheads.hit.a(last);
     let all_there = hit + way.time(at.blocks) + overheads.done.read;
@@ -85,6 +86,7 @@ pub(crate) fn go_on(
 
 impl Profile {
     /// A read given now that goes on where the last one ended; nothing if it does not.
+    #[inline]
     pub(super) fn go_on(&self, now: Time, at: Extent) -> Option<GoingOn> {
         let ahead = self.left.ahead.filter(|_| self.follows(at, Direction::Read))?;
         let (drive, sheet) = ((&*self.mechanics, &self.phase), (&self.way, &self.cache, &self.overheads));

@@ -63,8 +63,8 @@ impl Profile {
 
     /// A read was issued that goes on where the last one ended: what the drive reads ahead comes when it comes.
     #[inline(never)]
-    pub(super) fn issued_further(&mut self, now: Time, at: Extent, going_on: GoingOn) {
-        let GoingOn { took, ahead, passed } = going_on;
+    pub(super) fn issued_further(&mut self, now: Time, at: Extent) {
+        let Some(GoingOn { took, ahead, passed }) = self.go_on(now, at) else { return };
         self.note_disturbance(now);
         // The arm has no part in what had passed before.
         let (angle, lag) = passed.unwrap_or((ahead.so_far.after.angle, Span::ZERO));
