@@ -45,26 +45,22 @@ pub(super) fn search<P: Predictor, const KIND: usize>(
     let (mut slot, mut least) = (middle, swing.leaves);
     loop {
         let (from, to) = (low(sorted, slot), low(sorted, slot + 1));
-        let is_on_one = belief.is_told_closer(from, to);
-        if is_on_one && swing.turns && is_crowded(directory, slot) {
-            let crowd = crowd_at(directory, cylinder(from));
-            examined += examine_crowd::<P, KIND>(sorted, (&crowd, &offered), (head, &swing), belief, kept);
-            if crowd.start < left {
-                (left, down) = find_below(crowd.start);
-            }
-            if crowd.end > right {
-                (right, up) = find_above(crowd.end);
-            }
-        } else if !offered.contains(&slot) {
-            if is_on_one {
+        let mut is_left = !offered.contains(&slot);
+        if belief.is_told_closer(from, to) {
+            if swing.turns && is_crowded(directory, slot) {
+                let crowd = crowd_at(directory, cylinder(from));
+                examined += examine_crowd::<P, KIND>(sorted, (&crowd, &offered), (head, &swing), belief, kept);
+                (left, down) = find_below(crowd.start.min(left));
+                (right, up) = find_above(crowd.end.max(right));
+                is_left = false;
+            } else {
                 least = belief.least(head, from, to, direction_of(KIND)).max(least);
             }
-            let leaf = sorted.leaf(slot);
-            if !swing.turns {
-                examined += examine_near::<P, KIND>(leaf, slot, head, belief, kept);
-            } else if least <= kept.bar() {
-                examined += examine::<P, KIND>(leaf, slot, (head, &swing, least), belief, kept);
-            }
+        }
+        if is_left && !swing.turns {
+            examined += examine_near::<P, KIND>(sorted.leaf(slot), slot, head, belief, kept);
+        } else if is_left && least <= kept.bar() {
+            examined += examine::<P, KIND>(sorted.leaf(slot), slot, (head, &swing, least), belief, kept);
         }
         let distance = up.min(down);
         if distance == u32::MAX {
