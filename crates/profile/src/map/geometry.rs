@@ -107,6 +107,24 @@ impl TrackGeometry {
         if is_narrow { (left / self.heads).max(1) } else { width }
     }
 
+    /// The share of tracks of which it is not known on which head they are: bands that end sooner than others do, in regions of which
+    /// they are a part.
+    #[must_use]
+    pub fn unknown_heads(&self) -> f64 {
+        let Arrangement::Bands(width) = self.arrangement else { return 0.0 };
+        let (mut all, mut unknown) = (0, 0);
+        for (index, region) in self.map.regions.iter().enumerate() {
+            let (first, last) = (region.place(region.first).track, region.place(region.end() - 1).track);
+            all += last + 1 - first;
+            let (band, left) = ((last + 1) / (width * self.heads), (last + 1) % (width * self.heads));
+            let goes_on = self.cylinders.get(index + 1) == Some(&(self.cylinders[index] + band * width));
+            if !goes_on && !left.is_multiple_of(self.heads) {
+                unknown += left.min(last + 1 - first);
+            }
+        }
+        unknown as f64 / all.max(1) as f64
+    }
+
     /// Where a region's track lies.
     #[must_use]
     pub fn address(&self, region: usize, track: u64) -> TrackAddress {
@@ -127,8 +145,13 @@ impl TrackGeometry {
     #[must_use]
     pub fn track(&self, at: TrackAddress) -> Option<(usize, u64)> {
         let last = self.cylinders.partition_point(|base| *base <= at.cylinder).checked_sub(1)?;
-        // A band may begin in one region and go on in the next.
-        let first = if self.arrangement == Arrangement::Heads { last } else { last.saturating_sub(1) };
+        // A band may begin in one region and go on in those after it.
+        let first = match self.arrangement {
+            Arrangement::Heads => last,
+            Arrangement::Bands(_) => {
+                self.cylinders.partition_point(|base| *base < self.cylinders[last]).saturating_sub(1)
+            }
+        };
         (first..=last).rev().find_map(|region| self.track_of(region, at))
     }
 
