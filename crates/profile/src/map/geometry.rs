@@ -20,6 +20,14 @@ pub struct TrackAddress {
     pub head: u64,
 }
 
+/// Regions that are so many have no number of tracks in common by chance, but seldom.
+const FEW: usize = 4;
+
+/// The greatest number that divides both.
+fn greatest_divisor(one: u64, other: u64) -> u64 {
+    if other == 0 { one } else { greatest_divisor(other, one % other) }
+}
+
 /// A map with cylinders.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrackGeometry {
@@ -123,6 +131,17 @@ impl TrackGeometry {
             }
         }
         unknown as f64 / all.max(1) as f64
+    }
+
+    /// Of how many tracks, or a multiple of that, all regions are, where one head was found: of a drive with one head that is no other
+    /// number than one, unless its regions are few, or alike. The last one ends where the drive does.
+    #[must_use]
+    pub fn common_tracks(&self) -> Option<u64> {
+        let regions = self.map.regions.split_last().map_or(&[][..], |(_, whole)| whole);
+        let tracks = |region: &MapRegion| region.place(region.end() - 1).track + 1 - region.place(region.first).track;
+        let are_alike = regions.windows(2).all(|pair| tracks(&pair[0]) == tracks(&pair[1]));
+        let common = regions.iter().map(tracks).fold(0, greatest_divisor);
+        (self.heads == 1 && regions.len() >= FEW && !are_alike && common > 1).then_some(common)
     }
 
     /// Where a region's track lies.
