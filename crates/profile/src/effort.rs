@@ -44,6 +44,22 @@ impl Thoroughness {
         }
     }
 
+    /// The device time after which the tracks of a head or a cylinder are not looked at one by one any more.
+    pub(crate) fn heads_time(self) -> Span {
+        match self {
+            Thoroughness::Thorough => LONGEST,
+            Thoroughness::Quick => Span(40 * 1_000_000_000),
+        }
+    }
+
+    /// The device time after which no more borders between regions are crossed.
+    pub(crate) fn borders_time(self) -> Span {
+        match self {
+            Thoroughness::Thorough => LONGEST,
+            Thoroughness::Quick => Span(20 * 1_000_000_000),
+        }
+    }
+
     /// What it gives up, if anything.
     #[must_use]
     pub fn gives_up(self) -> Option<&'static str> {
@@ -53,6 +69,7 @@ impl Thoroughness {
                 "quick: seeks over one distance an octave instead of three, and over four more where these tell least of the \
                  curve, each within 0.05 ms, so that the curve between may be off by more than 0.1 ms; late seeks not looked for; \
                  throughput by chunk from one run of each size instead of three; \
+                 heads counted, and cylinders without data looked for between zones, for less than a minute; \
                  what is left of the overhead of a read that waited in the drive not measured; \
                  what is not mapped within three minutes, less where a large memory took long to find, taken to go on as before",
             ),

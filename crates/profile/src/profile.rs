@@ -285,13 +285,13 @@ fn learn<D: Device>(
         return Ok(ProfileOutcome::Unmapped(effort, why));
     }
     watch.step(ProfileStep::Heads);
-    let mut geometry = heads::learn(&mut eye, &mut map)?;
+    let mut geometry = heads::learn(&mut eye, &mut map, effort)?;
     watch.step(ProfileStep::Cache);
     let mut cache = cache::learn(eye.bench, &geometry, eye.clock.period)?;
     eye.ahead = (cache.ahead, cache.read_ahead >> eye.bench.shift);
     watch.step(ProfileStep::Seeks);
     let moves = seek::learn(&mut eye, &geometry, Verb::Read, effort)?;
-    let hidden = borders::learn(&mut eye, &mut geometry, &moves)?;
+    let hidden = borders::learn(&mut eye, &mut geometry, &moves, effort)?;
     let late = match effort {
         Thoroughness::Thorough => late::learn(&mut eye, &geometry, &moves)?,
         Thoroughness::Quick => Late::default(),

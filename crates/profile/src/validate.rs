@@ -106,7 +106,7 @@ fn angle_off(there: &SectorPlace, phase: f64) -> f64 {
     signed_fraction(phase - there.angle - there.width()).abs()
 }
 
-/// Asks for what a scheduler would pick: by what share that takes longer than predicted because it lies elsewhere. Nothing where
+/// Asks for what a scheduler would pick: by what share that may take longer than predicted because it lies elsewhere. Nothing where
 /// nothing could be asked.
 ///
 /// # Errors
@@ -114,7 +114,7 @@ fn angle_off(there: &SectorPlace, phase: f64) -> f64 {
 pub fn pick<D: Device>(eye: &mut Eye<D>, geometry: &TrackGeometry, moves: &SeekTimes) -> Result<Option<f64>, BadInput> {
     let period = eye.clock.period_ms();
     let all = eye.bench.sectors();
-    let (mut predicted, mut lost) = (0.0, 0.0);
+    let (mut predicted, mut lost, mut squares) = (0.0, 0.0, 0.0);
     for _ in 0..REQUESTS {
         let last = eye.bench.draw.below(all);
         if !eye.visit(last)? {
@@ -128,10 +128,12 @@ pub fn pick<D: Device>(eye: &mut Eye<D>, geometry: &TrackGeometry, moves: &SeekT
         let Some(reply) = eye.bench.read(next)?.filter(|reply| !eye.bench.is_hit(reply.response())) else { continue };
         predicted += least;
         if angle_off(&geometry.map.place(next), eye.clock.phase(reply.end)) > ELSEWHERE {
-            lost += reply.response().as_ms() - least;
+            let longer = reply.response().as_ms() - least;
+            (lost, squares) = (lost + longer, squares + longer * longer);
         }
     }
-    Ok((predicted > 0.0).then(|| lost / predicted))
+    // As much more as it may be by chance: a sum of few varies by the root of its squares.
+    Ok((predicted > 0.0).then(|| (lost + libm::sqrt(squares)) / predicted))
 }
 
 #[cfg(test)]

@@ -22,6 +22,9 @@ const STRAYED: f64 = 0.01;
 /// spreads later, and a scheduler serves a request in about half a revolution, of which that is 1 %.
 const UNEVEN: f64 = 1.0 / 600.0;
 
+/// Share of the tracks of a good profile of which it may be unknown on which head they are.
+const HEADLESS: f64 = 0.1;
+
 /// By what share a scheduler that believes a profile may be slower than by the truth, if the profile is of any use.
 const SLOWER: f64 = 0.05;
 /// Share of fresh requests that may come a revolution sooner than predicted, beyond those whose seeks spread too far. A scheduler lets
@@ -98,7 +101,7 @@ impl DriveKnowledge {
         let lost = self.validation.lost.unwrap_or(0.0);
         let told =
             format!("{:.1} % of {tried} fresh requests came a revolution or more off", 100.0 * self.validation.late);
-        let (strayed, uneven) = (self.validation.strayed, self.moves.uneven);
+        let (strayed, uneven, headless) = (self.validation.strayed, self.moves.uneven, self.geometry.unknown_heads());
         match off {
             _ if tried == 0 => Grade::Usable("no fresh request could be asked to try it".into()),
             off if off > OFF.1 => Grade::Refused(told),
@@ -118,6 +121,13 @@ impl DriveKnowledge {
             _ if uneven > UNEVEN * period => Grade::Usable(format!(
                 "moves of the arm spread by {uneven:.3} ms more than longer ones, as they do where tracks lie on other cylinders than \
                  was found"
+            )),
+            _ if headless > HEADLESS => Grade::Usable(format!(
+                "on which head they are was not found of {:.0} % of the tracks, in bands that end sooner than others do",
+                100.0 * headless
+            )),
+            _ if let Some(common) = self.geometry.common_tracks() => Grade::Usable(format!(
+                "one head was found, but zones have {common} tracks or a multiple of that, as on a drive of more heads"
             )),
             _ => Grade::Good,
         }

@@ -20,6 +20,14 @@ pub struct TrackAddress {
     pub head: u64,
 }
 
+/// Regions that are so many have no number of tracks in common by chance, but seldom.
+const FEW: usize = 4;
+
+/// The greatest number that divides both.
+fn greatest_divisor(one: u64, other: u64) -> u64 {
+    if other == 0 { one } else { greatest_divisor(other, one % other) }
+}
+
 /// A map with cylinders.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrackGeometry {
@@ -107,6 +115,35 @@ impl TrackGeometry {
         if is_narrow { (left / self.heads).max(1) } else { width }
     }
 
+    /// The share of tracks of which it is not known on which head they are: bands that end sooner than others do, in regions of which
+    /// they are a part.
+    #[must_use]
+    pub fn unknown_heads(&self) -> f64 {
+        let Arrangement::Bands(width) = self.arrangement else { return 0.0 };
+        let (mut all, mut unknown) = (0, 0);
+        for (index, region) in self.map.regions.iter().enumerate() {
+            let (first, last) = (region.place(region.first).track, region.place(region.end() - 1).track);
+            all += last + 1 - first;
+            let (band, left) = ((last + 1) / (width * self.heads), (last + 1) % (width * self.heads));
+            let goes_on = self.cylinders.get(index + 1) == Some(&(self.cylinders[index] + band * width));
+            if !goes_on && !left.is_multiple_of(self.heads) {
+                unknown += left.min(last + 1 - first);
+            }
+        }
+        unknown as f64 / all.max(1) as f64
+    }
+
+    /// Of how many tracks, or a multiple of that, all regions are, where one head was found: of a drive with one head that is no other
+    /// number than one, unless its regions are few, or alike. The last one ends where the drive does.
+    #[must_use]
+    pub fn common_tracks(&self) -> Option<u64> {
+        let regions = self.map.regions.split_last().map_or(&[][..], |(_, whole)| whole);
+        let tracks = |region: &MapRegion| region.place(region.end() - 1).track + 1 - region.place(region.first).track;
+        let are_alike = regions.windows(2).all(|pair| tracks(&pair[0]) == tracks(&pair[1]));
+        let common = regions.iter().map(tracks).fold(0, greatest_divisor);
+        (self.heads == 1 && regions.len() >= FEW && !are_alike && common > 1).then_some(common)
+    }
+
     /// Where a region's track lies.
     #[must_use]
     pub fn address(&self, region: usize, track: u64) -> TrackAddress {
@@ -127,8 +164,13 @@ impl TrackGeometry {
     #[must_use]
     pub fn track(&self, at: TrackAddress) -> Option<(usize, u64)> {
         let last = self.cylinders.partition_point(|base| *base <= at.cylinder).checked_sub(1)?;
-        // A band may begin in one region and go on in the next.
-        let first = if self.arrangement == Arrangement::Heads { last } else { last.saturating_sub(1) };
+        // A band may begin in one region and go on in those after it.
+        let first = match self.arrangement {
+            Arrangement::Heads => last,
+            Arrangement::Bands(_) => {
+                self.cylinders.partition_point(|base| *base < self.cylinders[last]).saturating_sub(1)
+            }
+        };
         (first..=last).rev().find_map(|region| self.track_of(region, at))
     }
 

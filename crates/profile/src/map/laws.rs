@@ -336,3 +336,30 @@ fn what_is_found_further_on_turns_the_longest_period_and_nothing_inside_the_firs
         }
     });
 }
+
+/// A map of regions of so many tracks, taken for one head.
+fn of_one_head(tracks: &[u64]) -> TrackGeometry {
+    let mut draw = ProbeDraw::new(1);
+    let mut regions: Vec<MapRegion> = Vec::new();
+    for count in tracks {
+        let first = regions.last().map_or(0, MapRegion::end);
+        let one = region(&mut draw, first, 1, Arrangement::Heads);
+        regions.push(MapRegion { skip: 0, sectors: one.track * count, ..one });
+    }
+    TrackGeometry::new(TrackMap { regions, remaps: Vec::new(), guessed: None }, 1, Arrangement::Heads)
+}
+
+#[test]
+fn regions_that_have_a_number_of_tracks_in_common_are_hardly_of_one_head() {
+    for (tracks, common) in [
+        (&[8, 12, 20, 4, 5][..], Some(4)),
+        (&[8, 12, 21, 4, 5], None),
+        (&[6, 6, 9, 12, 1], Some(3)),
+        (&[6, 6, 6, 6, 1], None),
+        (&[8, 12, 20, 4], None),
+    ] {
+        assert_eq!(of_one_head(tracks).common_tracks(), common, "{tracks:?}");
+    }
+    let of_three = TrackGeometry { heads: 3, ..of_one_head(&[6, 6, 9, 12, 1]) };
+    assert_eq!(of_three.common_tracks(), None);
+}

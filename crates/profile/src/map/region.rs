@@ -302,6 +302,17 @@ impl MapRegion {
         Some(MapRegion { skip, angle, runs, bends, ..self.clone() })
     }
 
+    /// The same places, with the pattern begun so many tracks sooner. The caller guarantees that it has no runs, and so many tracks
+    /// are whole periods of it, if it has any.
+    #[must_use]
+    pub fn begun_tracks_sooner(&self, tracks: u64) -> MapRegion {
+        let sooner = self.track_pattern(tracks);
+        let straight = MapRegion { bends: Vec::new(), ..self.clone() };
+        let angle = fraction(2.0 * self.angle - straight.place_at(sooner).angle);
+        let bends = self.bends.iter().map(|(from, more)| (from + sooner, *more)).collect();
+        MapRegion { skip: self.skip + sooner, angle, bends, ..self.clone() }
+    }
+
     /// The same pattern, begun anew at a sector and an angle.
     #[must_use]
     pub fn again(&self, first: u64, angle: f64) -> MapRegion {

@@ -3,6 +3,7 @@
 
 use super::arm::{PatternTrack, TrialPath, reach};
 use super::seek::SeekTimes;
+use crate::Thoroughness;
 use crate::eye::Eye;
 use crate::map::{Arrangement, TrackAddress, TrackGeometry};
 use block::{BadInput, Device, Verb};
@@ -22,20 +23,29 @@ const HIDDEN: u64 = 256;
 ///
 /// # Errors
 /// As [`crate::bench::ProbeBench::read`].
-pub fn learn<D: Device>(eye: &mut Eye<D>, geometry: &mut TrackGeometry, moves: &SeekTimes) -> Result<u64, BadInput> {
+pub fn learn<D: Device>(
+    eye: &mut Eye<D>,
+    geometry: &mut TrackGeometry,
+    moves: &SeekTimes,
+    effort: Thoroughness,
+) -> Result<u64, BadInput> {
     let borders = geometry.map.regions.len().saturating_sub(1);
     if geometry.arrangement != Arrangement::Heads || borders > MOST || moves.points.len() < 3 {
         return Ok(0);
     }
     let mut hidden = Vec::with_capacity(borders);
+    let until = eye.bench.now() + effort.borders_time();
     for border in 0..borders {
+        if eye.bench.now() >= until {
+            break;
+        }
         // Twice, before it is believed.
-        let found = across(eye, geometry, moves, border)?;
-        let again = if found > 0 { across(eye, geometry, moves, border)? } else { 0 };
+        let found = across(eye, geometry, moves, border, effort)?;
+        let again = if found > 0 { across(eye, geometry, moves, border, effort)? } else { 0 };
         hidden.push(found.min(again));
     }
     let mut before = 0;
-    for (cylinder, hidden) in geometry.cylinders[1..].iter_mut().zip(hidden) {
+    for (cylinder, hidden) in geometry.cylinders[1..].iter_mut().zip(hidden.into_iter().chain(std::iter::repeat(0))) {
         before += hidden;
         *cylinder += before;
     }
@@ -62,11 +72,12 @@ fn across<D: Device>(
     geometry: &TrackGeometry,
     moves: &SeekTimes,
     border: usize,
+    effort: Thoroughness,
 ) -> Result<u64, BadInput> {
     let Some(((from, to), distance)) = nearest(geometry, border) else { return Ok(0) };
     let [before, after] = [border, border + 1].map(|index| &geometry.map.regions[index]);
     let ends = [PatternTrack { region: before, number: from }, PatternTrack { region: after, number: to }];
-    let found = reach(eye, Verb::Read, 0.0, |eye| match eye.bench.draw.below(2) {
+    let found = reach(eye, Verb::Read, effort.enough(), |eye| match eye.bench.draw.below(2) {
         0 => Some(TrialPath::new(ends[0], ends[1])),
         _ => Some(TrialPath::new(ends[1], ends[0])),
     })?;

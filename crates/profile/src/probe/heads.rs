@@ -2,7 +2,9 @@
 //! show a period, it is a cylinder, or a run of tracks on one head; where they show none, or a run, the arm tells
 //! (modern drives keep many tracks on one head before they switch).
 
-use super::arm::{PatternTrack, TrialPath, reach};
+use super::arm::{ArmReach, PatternTrack, TrialPath, reach};
+use super::runs;
+use crate::Thoroughness;
 use crate::estimate::extremes;
 use crate::eye::Eye;
 use crate::map::{Arrangement, MapRegion, TrackGeometry, TrackMap};
@@ -12,17 +14,24 @@ use block::{BadInput, Device, Verb};
 const FAR: u64 = 2048;
 /// Tracks apart, of which one is far for the arm if any are.
 const FARTHER: [u64; 3] = [23, 64, 150];
-/// Tracks of a cylinder, at most.
+/// Tracks of a cylinder, at most; and of one of which every second begins with the last head.
 const MOST_HEADS: u64 = 64;
+const MOST_TURNED: u64 = 24;
+/// Tracks of a run of a band, at least.
+const LEAST_RUN: u64 = 4;
+/// Starts so many tracks apart begin cylinders of whatever heads there are, but for numbers that hardly a drive has; and so many
+/// starts are worth it.
+const ALIGNED: u64 = 5040;
+const STARTS: u64 = 6;
 /// Times it is asked whether a track is near, at most.
 const ASKED: usize = 20;
 /// Reaches that differ by less are alike, ms.
-const ALIKE: f64 = 0.12;
+pub(super) const ALIKE: f64 = 0.12;
 
 /// From one cylinder to the next it is at least so many times as far as from track to track in one; and tracks that are compared one
-/// by one, at most.
+/// by one, at first and at most.
 const STEP: f64 = 3.0;
-const COMPARED: u64 = 32;
+const COMPARED: (u64, u64) = (8, 32);
 
 /// A track is near whose reach is longer than the nearest by less than this share of what the farthest is, and by less than so
 /// many ms where that is very far.
@@ -33,7 +42,7 @@ const NEAR_MS: f64 = 0.6;
 ///
 /// # Errors
 /// As [`crate::bench::ProbeBench::read`], and where nothing was mapped.
-pub fn learn<D: Device>(eye: &mut Eye<D>, all: &mut TrackMap) -> Result<TrackGeometry, BadInput> {
+pub fn learn<D: Device>(eye: &mut Eye<D>, all: &mut TrackMap, effort: Thoroughness) -> Result<TrackGeometry, BadInput> {
     let map = all.without_gaps();
     // The region that has most tracks shows best.
     let tracks = |region: &&MapRegion| region.sectors / u64::from(region.round);
@@ -41,10 +50,12 @@ pub fn learn<D: Device>(eye: &mut Eye<D>, all: &mut TrackMap) -> Result<TrackGeo
         let what = "in the time there is, no track of it was found to stay where it is";
         return Err(eye.bench.error(what, "let nothing else use the device or the processor, and profile it again"));
     };
+    let by_runs = if region.levels.is_empty() { runs::count_single(eye, &map, effort)? } else { None };
     let (heads, arrangement) = match region.run_tracks() {
-        Some(tracks) if region.runs.is_empty() || tracks > 2 => by_period(eye, &region, tracks)?,
-        _ if !region.levels.is_empty() => by_period(eye, &region, region.tracks(0))?,
-        _ => by_search(eye, &region)?,
+        _ if let Some((heads, width)) = by_runs => (heads, Arrangement::Bands(width)),
+        Some(tracks) if region.runs.is_empty() || tracks > 2 => by_period(eye, (&map, &region), tracks, effort)?,
+        _ if !region.levels.is_empty() => by_period(eye, (&map, &region), region.tracks(0), effort)?,
+        _ => by_search(eye, (&map, &region), effort)?,
     };
     if let Arrangement::Bands(width) = arrangement
         && heads == 2
@@ -62,54 +73,96 @@ pub fn learn<D: Device>(eye: &mut Eye<D>, all: &mut TrackMap) -> Result<TrackGeo
 }
 
 /// Has the patterns of regions begin where a band does that begin inside one, where some heads' tracks go on as before and others' do
-/// not: of runs, one a head.
+/// not: of runs, one a head, or of a single run, or of runs alike.
 fn begin_with_bands(map: &mut TrackMap, heads: u64, width: u64) {
     let mut head = 0;
     for region in &mut map.regions {
         let is_band = region.runs.len() as u64 == heads && region.run_tracks() == Some(width);
-        if let Some(sooner) = region.begun_with((heads - head) as usize).filter(|_| is_band && region.skip == 0) {
-            *region = sooner;
+        let is_alike = region.runs.is_empty() && region.levels.len() < 2;
+        let is_alike = is_alike && (region.levels.is_empty() || region.tracks(0) == width);
+        if region.skip == 0 && head > 0 {
+            let sooner = match is_alike {
+                true => Some(region.begun_tracks_sooner(head * width)),
+                false => region.begun_with((heads - head) as usize).filter(|_| is_band),
+            };
+            *region = sooner.unwrap_or_else(|| region.clone());
         }
         let last = region.place(region.end() - 1);
         let (tracks, is_whole) = (last.track + 1, last.left == 1);
-        head = if is_band && is_whole && tracks.is_multiple_of(width) { tracks / width % heads } else { 0 };
+        let goes_on = (is_band || is_alike) && is_whole && tracks.is_multiple_of(width);
+        head = if goes_on { tracks / width % heads } else { 0 };
     }
 }
 
-/// The reach between tracks so far apart, from one that begins a period on.
+/// The reach between tracks so far apart, from one that begins a period on, ms; the most there is where it cannot be told.
 fn apart<D: Device>(eye: &mut Eye<D>, region: &MapRegion, tracks: u64) -> Result<f64, BadInput> {
+    let period = region.levels.last().map_or(1, |_| region.tracks(region.levels.len() - 1));
+    // Without a period only the first track is known to begin one.
+    let most = if region.levels.is_empty() { 1 } else { 64 };
+    Ok(reach_apart(eye, region, tracks, (period, most), 0.0)?.mean)
+}
+
+/// The reach between tracks so far apart, from one of so many that are a step apart, as well as is `enough`.
+fn reach_apart<D: Device>(
+    eye: &mut Eye<D>,
+    region: &MapRegion,
+    tracks: u64,
+    (step, most): (u64, u64),
+    enough: f64,
+) -> Result<ArmReach, BadInput> {
     let period = region.levels.last().map_or(1, |_| region.tracks(region.levels.len() - 1));
     let first = region.place(region.first).track.next_multiple_of(period);
     let last = region.place(region.end() - 1).track;
-    let whole = (last.saturating_sub(first + tracks + 2) / period).clamp(1, 64);
-    let even = region.levels.is_empty();
+    let starts = (last.saturating_sub(first + tracks + 2) / step).clamp(1, most);
     let pick = |eye: &mut Eye<D>| {
-        // Without a period only the first track is known to begin one.
-        let start = if even { first } else { first + eye.bench.draw.below(whole) * period };
+        let start = first + eye.bench.draw.below(starts) * step;
         Some(TrialPath::new(PatternTrack { region, number: start }, PatternTrack { region, number: start + tracks }))
     };
-    Ok(reach(eye, Verb::Read, 0.0, pick)?.map_or(f64::MAX, |found| found.reach.mean))
+    let nowhere = ArmReach { mean: f64::MAX, ..ArmReach::default() };
+    Ok(reach(eye, Verb::Read, enough, pick)?.map_or(nowhere, |found| found.reach))
 }
 
 /// A period of so many tracks is a cylinder, unless its last track is further from its first than the last of the next
 /// period is: a run of tracks on one head, and the next run comes back. One of two runs may begin with the second of a band, where
 /// only the way between the two is turned otherwise.
-fn by_period<D: Device>(eye: &mut Eye<D>, region: &MapRegion, tracks: u64) -> Result<(u64, Arrangement), BadInput> {
+fn by_period<D: Device>(
+    eye: &mut Eye<D>,
+    (map, region): (&TrackMap, &MapRegion),
+    tracks: u64,
+    effort: Thoroughness,
+) -> Result<(u64, Arrangement), BadInput> {
     if tracks < 3 {
         return Ok((tracks, Arrangement::Heads));
     }
+    let differ = region.runs.windows(2).any(|pair| pair[0].round != pair[1].round);
+    if differ && region.run_tracks() == Some(tracks) && tracks >= LEAST_RUN {
+        // As many tracks of one kind and then of another, over and over, are those of all heads, whatever seeks say.
+        let unit = region.tracks(0) / tracks;
+        let heads = runs::count(eye, map, (tracks, unit), effort)?.unwrap_or(unit);
+        return Ok((heads, Arrangement::Bands(tracks)));
+    }
     let halves = region.begun_sooner().map(|sooner| (sooner.tracks(0), sooner));
     for (run, region) in std::iter::once((tracks, region.clone())).chain(halves) {
-        if let Some((within, back)) = comes_back(eye, &region, run)? {
-            let heads = heads_of_bands(eye, &region, run, back + (NEAR * (within - back)).min(NEAR_MS))?;
-            return Ok((heads, Arrangement::Bands(run)));
+        let Some((within, back)) = comes_back(eye, &region, run)? else { continue };
+        let counted = runs::count(eye, map, (run, 1), effort)?;
+        if counted.is_none() && run <= MOST_TURNED && (apart(eye, &region, 1)? - within).abs() < ALIKE {
+            if run < tracks {
+                continue;
+            }
+            // No farther to the last of them than to the first: heads of a cylinder, of which the next begins with the last head.
+            return Ok((run, Arrangement::Heads));
         }
+        let heads = match counted {
+            Some(heads) => heads,
+            None => heads_of_bands(eye, &region, run, back + (NEAR * (within - back)).min(NEAR_MS))?,
+        };
+        return Ok((heads, Arrangement::Bands(run)));
     }
     if let Some(heads) = runs_of_a_band(eye, region, tracks)? {
         return Ok((heads, Arrangement::Bands(tracks)));
     }
     // Where bands of two kinds take turns, these are several.
-    if tracks > MOST_HEADS { by_search(eye, region) } else { Ok((tracks, Arrangement::Heads)) }
+    if tracks > MOST_HEADS { by_search(eye, (map, region), effort) } else { Ok((tracks, Arrangement::Heads)) }
 }
 
 /// The reaches to the last track of a run and to that of the next, ms, if the next leads back.
@@ -156,29 +209,52 @@ fn heads_of_bands<D: Device>(eye: &mut Eye<D>, region: &MapRegion, width: u64, l
 }
 
 /// Where angles show no period: the tracks that are near the first.
-fn by_search<D: Device>(eye: &mut Eye<D>, region: &MapRegion) -> Result<(u64, Arrangement), BadInput> {
+fn by_search<D: Device>(
+    eye: &mut Eye<D>,
+    (map, region): (&TrackMap, &MapRegion),
+    effort: Thoroughness,
+) -> Result<(u64, Arrangement), BadInput> {
     let last = region.place(region.end() - 1).track;
     let mut far = 0.0f64;
     for tracks in FARTHER {
-        far = far.max(apart(eye, region, tracks.min(last.saturating_sub(1)).max(1))?);
+        let tracks = tracks.min(last.saturating_sub(1)).max(1);
+        // About so far it is from other tracks, too, which are not all in memory yet.
+        far = far.max(reach_apart(eye, region, tracks, (1, 64), effort.enough())?.mean);
     }
     let near = apart(eye, region, 1.min(last))?;
     if far - near < 2.0 * ALIKE {
         return Ok((1, Arrangement::Heads));
     }
     let limit = near + (NEAR * (far - near)).min(NEAR_MS);
-    let mut run = 1;
-    while run < FAR.min(last / 2) && is_near(eye, region, run, limit)? {
-        run += 1;
-    }
+    let run = near_run(eye, region, limit)?;
     // What seems to come back where the run ends may be its end, which is not sharp.
-    if let Some((first, end)) = dip(eye, region, run, limit)? {
+    if let Some((first, end)) = dip(eye, region, (run, limit), effort)? {
         let width = band_width(run, first, end);
-        if comes_back(eye, region, width)?.is_some() {
-            return Ok((heads_of_bands(eye, region, width, limit)?, Arrangement::Bands(width)));
+        // What turns otherwise elsewhere than at the ends of bands begins in the middle of one.
+        let fits = region.levels.is_empty() || region.tracks(0).is_multiple_of(width);
+        if fits && comes_back(eye, region, width)?.is_some() {
+            let heads = match runs::count(eye, map, (width, 1), effort)? {
+                Some(heads) => heads,
+                None => heads_of_bands(eye, region, width, limit)?,
+            };
+            return Ok((heads, Arrangement::Bands(width)));
         }
     }
-    Ok((count_by_steps(eye, region, run)?, Arrangement::Heads))
+    Ok((count_by_steps(eye, region, run, effort)?, Arrangement::Heads))
+}
+
+/// How many tracks are near the first: the farther, the longer it takes.
+fn near_run<D: Device>(eye: &mut Eye<D>, region: &MapRegion, limit: f64) -> Result<u64, BadInput> {
+    let most = FAR.min(region.place(region.end() - 1).track / 2);
+    let (mut near, mut far) = (1, 2);
+    while far < most && is_near(eye, region, far, limit)? {
+        (near, far) = (far, (2 * far).min(most));
+    }
+    while far - near > 1 {
+        let middle = near.midpoint(far);
+        if is_near(eye, region, middle, limit)? { near = middle } else { far = middle }
+    }
+    Ok(far)
 }
 
 /// How wide bands are, of which so many tracks are near the first on its own head, and those from the `first` to the `end` on the next
@@ -190,29 +266,93 @@ fn band_width(run: u64, first: u64, end: u64) -> u64 {
 
 /// How many tracks a cylinder has, of which no more than these are near the first: for the arm, those of one are as far as one
 /// another, and those of the next are farther. Where each track is farther than the last, there is one head.
-fn count_by_steps<D: Device>(eye: &mut Eye<D>, region: &MapRegion, near: u64) -> Result<u64, BadInput> {
-    let most = near.min(COMPARED);
-    let reaches: Vec<f64> = (1..2 * most).map(|tracks| apart(eye, region, tracks)).collect::<Result<_, _>>()?;
-    Ok((2..=most).rev().find(|heads| has_steps(&reaches, *heads as usize)).unwrap_or(1))
+fn count_by_steps<D: Device>(
+    eye: &mut Eye<D>,
+    region: &MapRegion,
+    near: u64,
+    effort: Thoroughness,
+) -> Result<u64, BadInput> {
+    let until = eye.bench.now() + effort.heads_time();
+    // What is near is told badly where seeks vary.
+    let most = near.clamp(COMPARED.0, COMPARED.1).min(region.place(region.end() - 1).track / 2);
+    let is_long = region.levels.is_empty() && region.place(region.end() - 1).track > STARTS * ALIGNED;
+    let starts = if is_long { (ALIGNED, u64::MAX) } else { (1, 1) };
+    let mut first = Vec::new();
+    for tracks in 1..4 {
+        first.push(reach_apart(eye, region, tracks, starts, effort.enough())?);
+    }
+    if most < 2 || rises_at_once(&first) {
+        return Ok(1);
+    }
+    let mut reaches: Vec<f64> = Vec::new();
+    let mut looked_at = COMPARED.0.min(most);
+    loop {
+        // So many heads show two steps by then.
+        while (reaches.len() as u64) < 2 * looked_at - 1 && eye.bench.now() < until {
+            let tracks = reaches.len() as u64 + 1;
+            reaches.push(reach_apart(eye, region, tracks, starts, 0.0)?.mean);
+        }
+        let known = reaches.len().div_ceil(2);
+        let is_last = looked_at == most || eye.bench.now() >= until;
+        let found = (2..=known).rev().find(|heads| has_steps(&reaches, *heads));
+        // A part of all heads shows some steps, too, but not all.
+        if let Some(heads) = found.filter(|heads| is_last || rises_by(&reaches, *heads)) {
+            return Ok(heads as u64);
+        }
+        if is_last {
+            return Ok(1);
+        }
+        looked_at = (2 * looked_at).min(most);
+    }
+}
+
+/// Whether each track is farther from the first than the one before it, beyond what reaches may be off. Of two heads the third is as
+/// far as the second, if that is farther than the first, and of more heads the second is as far as the first.
+fn rises_at_once(reaches: &[ArmReach]) -> bool {
+    reaches.windows(2).all(|pair| pair[1].mean - pair[0].mean > pair[0].within + pair[1].within)
+}
+
+/// The least and the most of the reaches from the first track to each of so many after it, ms, and then of as many more each time.
+fn levels(reaches: &[f64], heads: usize) -> Vec<(f64, f64)> {
+    // The first track is the one that all are seen from.
+    let (first, others) = reaches.split_at(heads - 1);
+    std::iter::once(first).chain(others.chunks_exact(heads)).map(|level| extremes(level.iter().copied())).collect()
+}
+
+/// From the middle of one level to that of the next, ms; and by how much those of one differ, at most.
+fn steps(levels: &[(f64, f64)]) -> (Vec<f64>, f64) {
+    let step = |pair: &[(f64, f64)]| f64::midpoint(pair[1].0, pair[1].1) - f64::midpoint(pair[0].0, pair[0].1);
+    (levels.windows(2).map(step).collect(), levels.iter().map(|(least, most)| most - least).fold(0.0, f64::max))
 }
 
 /// Whether reaches from the first track to each after it, ms, go up in steps of so many tracks.
 fn has_steps(reaches: &[f64], heads: usize) -> bool {
-    // The first track is the one that all are seen from.
-    let (first, others) = reaches.split_at(heads - 1);
-    let levels: Vec<(f64, f64)> =
-        std::iter::once(first).chain(others.chunks_exact(heads)).map(|level| extremes(level.iter().copied())).collect();
-    let uneven = levels.iter().map(|(least, most)| most - least).fold(0.0, f64::max);
-    let step = |pair: &[(f64, f64)]| f64::midpoint(pair[1].0, pair[1].1) - f64::midpoint(pair[0].0, pair[0].1);
-    STEP * uneven < levels.windows(2).map(step).fold(0.0, f64::max)
+    let (steps, uneven) = steps(&levels(reaches, heads));
+    STEP * uneven < steps.into_iter().fold(0.0, f64::max)
+}
+
+/// Whether they do at each of some steps.
+fn rises_by(reaches: &[f64], heads: usize) -> bool {
+    let (steps, uneven) = steps(&levels(reaches, heads));
+    steps.len() > 2 && steps.into_iter().all(|step| step > uneven)
 }
 
 /// The first and the last of the tracks on which the arm comes back near the first, after the `run` next to it: on its way
 /// back it passes as many cylinders, and does again on the next way out.
-fn dip<D: Device>(eye: &mut Eye<D>, region: &MapRegion, run: u64, limit: f64) -> Result<Option<(u64, u64)>, BadInput> {
+fn dip<D: Device>(
+    eye: &mut Eye<D>,
+    region: &MapRegion,
+    (run, limit): (u64, f64),
+    effort: Thoroughness,
+) -> Result<Option<(u64, u64)>, BadInput> {
+    let until = eye.bench.now() + effort.heads_time();
     let last = FAR.min(region.place(region.end() - 1).track);
     for tracks in (run + 1..last).step_by(run as usize) {
-        if !is_near(eye, region, tracks, limit)? {
+        if eye.bench.now() >= until {
+            break;
+        }
+        // On its way back the arm passes what it passed from the first on.
+        if !is_mirrored(eye, region, (tracks, run), limit)? || !is_near(eye, region, tracks, limit)? {
             continue;
         }
         let (mut first, mut end) = (tracks, tracks);
@@ -229,14 +369,25 @@ fn dip<D: Device>(eye: &mut Eye<D>, region: &MapRegion, run: u64, limit: f64) ->
 
 /// Whether a track is within reach of the first by `limit` ms: as most of five say that do not agree at once.
 fn is_near<D: Device>(eye: &mut Eye<D>, region: &MapRegion, tracks: u64, limit: f64) -> Result<bool, BadInput> {
+    is_mirrored(eye, region, (tracks, 1), limit)
+}
+
+/// The same, of one of the first tracks, less than half of `run`, and another that is as many tracks nearer: other tracks each time,
+/// of which memory knows nothing yet.
+fn is_mirrored<D: Device>(
+    eye: &mut Eye<D>,
+    region: &MapRegion,
+    (tracks, run): (u64, u64),
+    limit: f64,
+) -> Result<bool, BadInput> {
     let (mut caught, mut missed) = (0, 0);
     let period = region.levels.last().map_or(1, |_| region.tracks(region.levels.len() - 1));
     let begins = region.place(region.first);
     let first = (begins.track + u64::from(begins.sector > 0)).next_multiple_of(period);
     for _ in 0..ASKED {
-        let way =
-            TrialPath::new(PatternTrack { region, number: first }, PatternTrack { region, number: first + tracks });
-        match super::arm::catches(eye, Verb::Read, way, limit)? {
+        let into = eye.bench.draw.below((run / 2).max(1));
+        let [from, to] = [first + into, first + tracks - into].map(|number| PatternTrack { region, number });
+        match super::arm::catches(eye, Verb::Read, TrialPath::new(from, to), limit)? {
             Some(true) => caught += 1,
             Some(false) => missed += 1,
             // Memory answered, or a reply was held up.
@@ -251,9 +402,11 @@ fn is_near<D: Device>(eye: &mut Eye<D>, region: &MapRegion, tracks: u64, limit: 
 
 #[cfg(test)]
 mod tests {
-    use super::{band_width, begin_with_bands, has_steps, learn};
+    use super::{band_width, begin_with_bands, has_steps, learn, rises_at_once, rises_by};
+    use crate::Thoroughness;
     use crate::map::{Arrangement, MapRegion, PatternLevel, TrackAddress, TrackGeometry, TrackMap, TrackRun};
     use crate::platter::{Platter, with_eye};
+    use crate::probe::arm::ArmReach;
     use block::Lbn;
 
     #[test]
@@ -261,7 +414,8 @@ mod tests {
         let mut platter = Platter::of_zones(2, &[(60, 200)]);
         let mut map = platter.geometry.map.clone();
         map.guessed = Some(0);
-        let error = with_eye(&mut platter, |eye| learn(eye, &mut map)).expect_err("all of it is guessed");
+        let error = with_eye(&mut platter, |eye| learn(eye, &mut map, Thoroughness::Thorough))
+            .expect_err("all of it is guessed");
         assert!(error.what.contains("no track of it was found") && !error.mend.is_empty(), "{error}");
     }
 
@@ -354,6 +508,27 @@ mod tests {
             let of = reaches(heads, 32);
             let found = (2..=16).rev().find(|heads| has_steps(&of, *heads)).unwrap_or(1);
             assert_eq!(found, heads as usize, "{of:.3?}");
+        }
+    }
+
+    /// Of twelve heads the first steps of four show, too.
+    #[test]
+    fn each_step_rises_of_as_many_heads_as_there_are() {
+        for heads in 2..=5 {
+            assert!(rises_by(&reaches(heads, 24), heads as usize), "{heads}");
+        }
+        let of = reaches(12, 16);
+        assert!(has_steps(&of, 4) && !rises_by(&of, 4), "{of:.3?}");
+    }
+
+    #[test]
+    fn reaches_of_one_head_alone_rise_at_once() {
+        for heads in 1..=8 {
+            let of: Vec<ArmReach> = reaches(heads, 4)
+                .into_iter()
+                .map(|mean| ArmReach { mean, within: 0.02, ..ArmReach::default() })
+                .collect();
+            assert_eq!(rises_at_once(&of), heads == 1, "{heads}: {of:?}");
         }
     }
 }

@@ -14,6 +14,7 @@ pub mod map;
 pub mod memory;
 pub mod queue;
 pub mod rotation;
+pub mod runs;
 pub mod sector;
 pub mod seek;
 pub mod shared;

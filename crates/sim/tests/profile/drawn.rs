@@ -368,6 +368,38 @@ fn in_short_what_is_not_mapped_in_eight_minutes_is_given_up() {
     }
 }
 
+/// Of 2066, 2106 and 2262 each zone of a head is a band or a few long, so that the map has few periods or none; of 2282 and 4117
+/// seeks hide where bands end, and runs of all heads show it; of 2008, 2318 and 4102 each second cylinder begins with the last head,
+/// and a change of heads takes longer than a seek to the next.
+#[test]
+fn heads_are_counted_where_bands_hardly_repeat_or_seem_to() {
+    for (seed, heads) in [(2066, 6), (2106, 4), (2262, 6), (2282, 4), (4117, 6), (2008, 3), (2318, 8), (4102, 8)] {
+        let fate = befall(seed, &draw(seed), Thoroughness::Quick).unwrap_or_else(|why| panic!("{seed}: {why}"));
+        assert_eq!(fate.heads, (heads, heads), "seed {seed}");
+        let slower = fate.ratio.map_or(f64::MAX, |ratio| ratio - 1.0);
+        assert!(slower < ALIKE_WANDERING, "seed {seed}: {:?}, {slower}", fate.grade);
+    }
+}
+
+/// One head, or a memory of many segments, took up to fifty minutes.
+#[test]
+fn in_short_heads_and_borders_are_looked_at_for_a_minute() {
+    for seed in [2010, 2024, 2310] {
+        let fate = befall(seed, &draw(seed), Thoroughness::Quick).unwrap_or_else(|why| panic!("{seed}: {why}"));
+        assert_eq!(fate.heads.0, fate.heads.1, "seed {seed}");
+        assert!(fate.minutes < 7.5, "seed {seed}: {} min", fate.minutes);
+    }
+}
+
+/// Of 2146 and 4046 many bands are narrower than the others, and end with regions of the map, of which nothing tells the heads.
+#[test]
+fn drives_of_many_narrow_bands_are_not_graded_good() {
+    for seed in [2146, 4046] {
+        let fate = befall(seed, &draw(seed), Thoroughness::Quick).unwrap_or_else(|why| panic!("{seed}: {why}"));
+        assert!(matches!(fate.grade, Grade::Usable(_)), "seed {seed}: {:?}", fate.grade);
+    }
+}
+
 /// Heads that are found, and how many there are, of a drawn drive whose platter and seeks begin with such a draw.
 fn heads_of(seed: u64, draw: u64) -> (u64, u64) {
     let disk::Drive { sheet, truth } = disk::parse("drawn", "drawn.toml", &self::draw(seed).text).expect("a drive");

@@ -50,6 +50,7 @@ fn is_plain(region: &MapRegion) -> bool {
 /// Regions that go on as the next one does, looked at backwards, become part of it: the first tracks of a region tell its
 /// rule least well.
 pub(super) fn absorb(map: &mut TrackMap) {
+    absorb_fragments(map);
     for i in (1..map.regions.len()).rev() {
         let (a, b) = (&map.regions[i - 1], &map.regions[i]);
         let plain = is_plain(a) && is_plain(b);
@@ -62,6 +63,27 @@ pub(super) fn absorb(map: &mut TrackMap) {
         if signed_fraction(angle - a.angle).abs() < GOES_ON / f64::from(a.round) {
             let (first, sectors) = (a.first, a.sectors + b.sectors);
             map.regions[i] = MapRegion { first, sectors, skip: 0, angle, ..b.clone() };
+            map.regions.remove(i - 1);
+        }
+    }
+}
+
+/// What seemed to be no track, and is where the first sectors of the next region's first track should be, becomes part of that.
+fn absorb_fragments(map: &mut TrackMap) {
+    for i in (1..map.regions.len()).rev() {
+        let (a, b) = (&map.regions[i - 1], &map.regions[i]);
+        let ends = |region: &MapRegion, pattern: u64| {
+            let place = region.place_at(pattern);
+            place.angle + place.width()
+        };
+        let is_part = a.is_fragment() && a.sectors > 0 && a.sectors == b.skip && b.skip < b.track && b.slips.is_empty();
+        if !is_part {
+            continue;
+        }
+        let off = signed_fraction(ends(a, a.skip + a.sectors - 1) - ends(b, b.skip - 1));
+        if off.abs() < GOES_ON / f64::from(b.round) {
+            let (first, sectors) = (a.first, a.sectors + b.sectors);
+            map.regions[i] = MapRegion { first, sectors, skip: 0, ..b.clone() };
             map.regions.remove(i - 1);
         }
     }
