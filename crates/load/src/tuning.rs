@@ -152,16 +152,21 @@ impl SearchSpace {
     /// # Errors
     /// When a trace has not a request for each half.
     pub fn cut(&mut self, whole: &Run) -> Result<(), BadInput> {
-        self.cut = Some(match &self.experiment.workloads[..] {
-            [only] if let Kind::Trace(trace) = &only.kind => {
-                if whole.requests < 2 {
-                    let what = format!("requests: {}, of which there are no two halves", whole.requests);
-                    let mend = "give a trace of some hundred requests or more, or more of it";
-                    return Err(BadInput::new(trace.file.display().to_string(), At::File, what, mend));
-                }
-                LoadCut::Requests { before: trace.skip, count: whole.requests }
+        let trace = match &self.experiment.workloads[..] {
+            [only] => match &only.kind {
+                Kind::Trace(trace) => Some(trace),
+                _ => None,
+            },
+            _ => None,
+        };
+        self.cut = Some(match trace {
+            Some(trace) if whole.requests < 2 => {
+                let what = format!("requests: {}, of which there are no two halves", whole.requests);
+                let mend = "give a trace of some hundred requests or more, or more of it";
+                return Err(BadInput::new(trace.file.display().to_string(), At::File, what, mend));
             }
-            _ => {
+            Some(trace) => LoadCut::Requests { before: trace.skip, count: whole.requests },
+            None => {
                 let length = Span((whole.simulated_seconds * 1e9) as u64);
                 LoadCut::Time { warm_up: self.experiment.run.warmup, length }
             }

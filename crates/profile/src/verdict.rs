@@ -126,10 +126,11 @@ impl DriveKnowledge {
                 "on which head they are was not found of {:.0} % of the tracks, in bands that end sooner than others do",
                 100.0 * headless
             )),
-            _ if let Some(common) = self.geometry.common_tracks() => Grade::Usable(format!(
-                "one head was found, but zones have {common} tracks or a multiple of that, as on a drive of more heads"
-            )),
-            _ => Grade::Good,
+            _ => self.geometry.common_tracks().map_or(Grade::Good, |common| {
+                Grade::Usable(format!(
+                    "one head was found, but zones have {common} tracks or a multiple of that, as on a drive of more heads"
+                ))
+            }),
         }
     }
 }

@@ -196,6 +196,11 @@ fn nothing_is_left_to_do_in_src() {
 }
 
 #[test]
+fn no_syntax_is_newer_than_the_compiler_that_is_promised_to_do() {
+    hold(text::newer_guards(&Tree::load()));
+}
+
+#[test]
 fn nothing_below_the_command_line_reads_a_clock_or_an_unordered_map() {
     hold(determinism::check(&Tree::load(), &determinism::EXCEPTIONS));
 }

@@ -1,4 +1,4 @@
-//! What no file should hold: paths of one machine, stray whitespace, things left to do.
+//! What no file should hold: paths of one machine, stray whitespace, things left to do, what older compilers do not take.
 
 use crate::{BAD, Fault, Tree, lexer, line_of};
 
@@ -57,6 +57,25 @@ pub fn left_to_do(tree: &Tree) -> Vec<Fault> {
     faults
 }
 
+/// Arms of a match under `if let`: compilers took them long after the one that is promised to do, and the present one says nothing.
+pub fn newer_guards(tree: &Tree) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    for (path, text) in tree.sources() {
+        for (number, line) in lexer::code(text).lines().enumerate() {
+            let guard = line.find(" if let ").filter(|at| !line[..*at].trim().is_empty());
+            if guard.is_some_and(|at| line[at..].contains("=>")) {
+                faults.push(Fault::new(
+                    path,
+                    number + 1,
+                    "`if let` guards an arm of a match",
+                    "match what it looks at, too",
+                ));
+            }
+        }
+    }
+    faults
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -88,5 +107,12 @@ mod tests {
         let tree = Tree::of(&[("crates/a/src/b.rs", text), ("crates/a/tests/b.rs", text)]);
         let lines: Vec<usize> = left_to_do(&tree).iter().map(|fault| fault.line).collect();
         assert_eq!(lines, [1, 4, 5, 2, 6]);
+    }
+
+    #[test]
+    fn an_arm_under_if_let_is_found_and_a_condition_is_not() {
+        let text = "match x {\n    A if let Some(b) = c => d,\n    B => if let Some(b) = c { d } else { e },\n    C if c => d,\n}\n\
+                    let x = if let Some(b) = c { d } else { e };\n    if let A = b { c }\n";
+        assert_eq!(crate::places(&newer_guards(&Tree::of(&[("crates/a/src/b.rs", text)]))), ["crates/a/src/b.rs:2"]);
     }
 }

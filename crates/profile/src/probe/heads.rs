@@ -51,9 +51,9 @@ pub fn learn<D: Device>(eye: &mut Eye<D>, all: &mut TrackMap, effort: Thoroughne
         return Err(eye.bench.error(what, "let nothing else use the device or the processor, and profile it again"));
     };
     let by_runs = if region.levels.is_empty() { runs::count_single(eye, &map, effort)? } else { None };
-    let (heads, arrangement) = match region.run_tracks() {
-        _ if let Some((heads, width)) = by_runs => (heads, Arrangement::Bands(width)),
-        Some(tracks) if region.runs.is_empty() || tracks > 2 => by_period(eye, (&map, &region), tracks, effort)?,
+    let (heads, arrangement) = match (by_runs, region.run_tracks()) {
+        (Some((heads, width)), _) => (heads, Arrangement::Bands(width)),
+        (_, Some(tracks)) if region.runs.is_empty() || tracks > 2 => by_period(eye, (&map, &region), tracks, effort)?,
         _ if !region.levels.is_empty() => by_period(eye, (&map, &region), region.tracks(0), effort)?,
         _ => by_search(eye, (&map, &region), effort)?,
     };
