@@ -153,10 +153,7 @@ impl SearchSpace {
     /// When a trace has not a request for each half.
     pub fn cut(&mut self, whole: &Run) -> Result<(), BadInput> {
         let trace = match &self.experiment.workloads[..] {
-            [only] => match &only.kind {
-                Kind::Trace(trace) => Some(trace),
-                _ => None,
-            },
+            [experiment::Workload { kind: Kind::Trace(trace), .. }] => Some(trace),
             _ => None,
         };
         self.cut = Some(match trace {

@@ -122,12 +122,12 @@ impl TrackGeometry {
         let Arrangement::Bands(width) = self.arrangement else { return 0.0 };
         let (mut all, mut unknown) = (0, 0);
         for (index, region) in self.map.regions.iter().enumerate() {
-            let (first, last) = (region.place(region.first).track, region.place(region.end() - 1).track);
-            all += last + 1 - first;
+            let (last, count) = (region.last_track(), region.track_count());
+            all += count;
             let (band, left) = ((last + 1) / (width * self.heads), (last + 1) % (width * self.heads));
             let goes_on = self.cylinders.get(index + 1) == Some(&(self.cylinders[index] + band * width));
             if !goes_on && !left.is_multiple_of(self.heads) {
-                unknown += left.min(last + 1 - first);
+                unknown += left.min(count);
             }
         }
         unknown as f64 / all.max(1) as f64
@@ -138,9 +138,8 @@ impl TrackGeometry {
     #[must_use]
     pub fn common_tracks(&self) -> Option<u64> {
         let regions = self.map.regions.split_last().map_or(&[][..], |(_, whole)| whole);
-        let tracks = |region: &MapRegion| region.place(region.end() - 1).track + 1 - region.place(region.first).track;
-        let are_alike = regions.windows(2).all(|pair| tracks(&pair[0]) == tracks(&pair[1]));
-        let common = regions.iter().map(tracks).fold(0, greatest_divisor);
+        let are_alike = regions.windows(2).all(|pair| pair[0].track_count() == pair[1].track_count());
+        let common = regions.iter().map(MapRegion::track_count).fold(0, greatest_divisor);
         (self.heads == 1 && regions.len() >= FEW && !are_alike && common > 1).then_some(common)
     }
 
@@ -220,7 +219,7 @@ impl TrackGeometry {
     pub fn all_cylinders(&self) -> u64 {
         let Some(region) = self.map.regions.last() else { return 0 };
         let (index, base) = (self.map.regions.len() - 1, self.cylinders.last().copied().unwrap_or(0));
-        let last = region.place(region.end() - 1).track;
+        let last = region.last_track();
         match self.arrangement {
             Arrangement::Heads => base + last / self.heads + 1,
             Arrangement::Bands(width) => {

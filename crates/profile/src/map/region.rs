@@ -219,6 +219,24 @@ impl MapRegion {
         self.first + self.sectors
     }
 
+    /// The number of its last track.
+    #[must_use]
+    pub fn last_track(&self) -> u64 {
+        self.place(self.end() - 1).track
+    }
+
+    /// How many tracks it has, a part of one counted whole.
+    #[must_use]
+    pub fn track_count(&self) -> u64 {
+        self.last_track() + 1 - self.place(self.first).track
+    }
+
+    /// How many tracks its longest period has; one where it has none.
+    #[must_use]
+    pub fn longest_period(&self) -> u64 {
+        self.levels.len().checked_sub(1).map_or(1, |level| self.tracks(level))
+    }
+
     /// It ends before a sector, and with it all that was found further on.
     pub fn close(&mut self, end: u64) {
         self.sectors = end - self.first;

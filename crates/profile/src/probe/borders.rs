@@ -55,7 +55,7 @@ pub fn learn<D: Device>(
 /// The two tracks nearest a border that are on one head, and how far apart they seem.
 fn nearest(geometry: &TrackGeometry, border: usize) -> Option<((u64, u64), u64)> {
     let [before, after] = &geometry.map.regions[border..border + 2] else { return None };
-    let last = geometry.address(border, before.place(before.end() - 1).track).cylinder;
+    let last = geometry.address(border, before.last_track()).cylinder;
     let first = geometry.address(border + 1, after.place(after.first).track).cylinder;
     let at = |cylinder, head| geometry.track(TrackAddress { cylinder, head });
     (0..NEAR * NEAR * geometry.heads).find_map(|i| {

@@ -85,7 +85,9 @@ fn begin_with_bands(map: &mut TrackMap, heads: u64, width: u64) {
                 true => Some(region.begun_tracks_sooner(head * width)),
                 false => region.begun_with((heads - head) as usize).filter(|_| is_band),
             };
-            *region = sooner.unwrap_or_else(|| region.clone());
+            if let Some(sooner) = sooner {
+                *region = sooner;
+            }
         }
         let last = region.place(region.end() - 1);
         let (tracks, is_whole) = (last.track + 1, last.left == 1);
@@ -96,7 +98,7 @@ fn begin_with_bands(map: &mut TrackMap, heads: u64, width: u64) {
 
 /// The reach between tracks so far apart, from one that begins a period on, ms; the most there is where it cannot be told.
 fn apart<D: Device>(eye: &mut Eye<D>, region: &MapRegion, tracks: u64) -> Result<f64, BadInput> {
-    let period = region.levels.last().map_or(1, |_| region.tracks(region.levels.len() - 1));
+    let period = region.longest_period();
     // Without a period only the first track is known to begin one.
     let most = if region.levels.is_empty() { 1 } else { 64 };
     Ok(reach_apart(eye, region, tracks, (period, most), 0.0)?.mean)
@@ -110,9 +112,9 @@ fn reach_apart<D: Device>(
     (step, most): (u64, u64),
     enough: f64,
 ) -> Result<ArmReach, BadInput> {
-    let period = region.levels.last().map_or(1, |_| region.tracks(region.levels.len() - 1));
+    let period = region.longest_period();
     let first = region.place(region.first).track.next_multiple_of(period);
-    let last = region.place(region.end() - 1).track;
+    let last = region.last_track();
     let starts = (last.saturating_sub(first + tracks + 2) / step).clamp(1, most);
     let pick = |eye: &mut Eye<D>| {
         let start = first + eye.bench.draw.below(starts) * step;
@@ -179,7 +181,7 @@ fn runs_of_a_band<D: Device>(eye: &mut Eye<D>, region: &MapRegion, run: u64) -> 
     }
     let band = region.tracks(1);
     let heads = band / run;
-    let is_long = 2 * band <= region.place(region.end() - 1).track;
+    let is_long = 2 * band <= region.last_track();
     if !band.is_multiple_of(run) || heads > MOST_HEADS || !is_long {
         return Ok(None);
     }
@@ -196,7 +198,7 @@ fn runs_of_a_band<D: Device>(eye: &mut Eye<D>, region: &MapRegion, run: u64) -> 
 /// How many runs of so many tracks a band has: at the end of each second one the arm is back near the first track, as it
 /// is not in another band.
 fn heads_of_bands<D: Device>(eye: &mut Eye<D>, region: &MapRegion, width: u64, limit: f64) -> Result<u64, BadInput> {
-    let last = region.place(region.end() - 1).track;
+    let last = region.last_track();
     let mut heads = 2;
     for k in 1..128 {
         let at = 2 * width * k;
@@ -214,7 +216,7 @@ fn by_search<D: Device>(
     (map, region): (&TrackMap, &MapRegion),
     effort: Thoroughness,
 ) -> Result<(u64, Arrangement), BadInput> {
-    let last = region.place(region.end() - 1).track;
+    let last = region.last_track();
     let mut far = 0.0f64;
     for tracks in FARTHER {
         let tracks = tracks.min(last.saturating_sub(1)).max(1);
@@ -245,7 +247,7 @@ fn by_search<D: Device>(
 
 /// How many tracks are near the first: the farther, the longer it takes.
 fn near_run<D: Device>(eye: &mut Eye<D>, region: &MapRegion, limit: f64) -> Result<u64, BadInput> {
-    let most = FAR.min(region.place(region.end() - 1).track / 2);
+    let most = FAR.min(region.last_track() / 2);
     let (mut near, mut far) = (1, 2);
     while far < most && is_near(eye, region, far, limit)? {
         (near, far) = (far, (2 * far).min(most));
@@ -274,8 +276,8 @@ fn count_by_steps<D: Device>(
 ) -> Result<u64, BadInput> {
     let until = eye.bench.now() + effort.heads_time();
     // What is near is told badly where seeks vary.
-    let most = near.clamp(COMPARED.0, COMPARED.1).min(region.place(region.end() - 1).track / 2);
-    let is_long = region.levels.is_empty() && region.place(region.end() - 1).track > STARTS * ALIGNED;
+    let most = near.clamp(COMPARED.0, COMPARED.1).min(region.last_track() / 2);
+    let is_long = region.levels.is_empty() && region.last_track() > STARTS * ALIGNED;
     let starts = if is_long { (ALIGNED, u64::MAX) } else { (1, 1) };
     let mut first = Vec::new();
     for tracks in 1..4 {
@@ -346,7 +348,7 @@ fn dip<D: Device>(
     effort: Thoroughness,
 ) -> Result<Option<(u64, u64)>, BadInput> {
     let until = eye.bench.now() + effort.heads_time();
-    let last = FAR.min(region.place(region.end() - 1).track);
+    let last = FAR.min(region.last_track());
     for tracks in (run + 1..last).step_by(run as usize) {
         if eye.bench.now() >= until {
             break;
@@ -381,7 +383,7 @@ fn is_mirrored<D: Device>(
     limit: f64,
 ) -> Result<bool, BadInput> {
     let (mut caught, mut missed) = (0, 0);
-    let period = region.levels.last().map_or(1, |_| region.tracks(region.levels.len() - 1));
+    let period = region.longest_period();
     let begins = region.place(region.first);
     let first = (begins.track + u64::from(begins.sector > 0)).next_multiple_of(period);
     for _ in 0..ASKED {

@@ -91,8 +91,7 @@ pub fn count<D: Device>(
 
 /// How many tracks a region has, and how many each run of it; nothing where it begins or ends inside a track.
 fn tracks_and_run(region: &MapRegion) -> Option<(u64, u64)> {
-    let (first, last) = (region.place(region.first), region.place(region.end() - 1));
-    let tracks = last.track + 1 - first.track;
+    let (first, tracks) = (region.place(region.first), region.track_count());
     let run = if region.levels.is_empty() { tracks } else { region.run_tracks()? };
     (first.sector == 0 && first.track.is_multiple_of(run)).then_some((tracks, run))
 }

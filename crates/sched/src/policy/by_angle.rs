@@ -45,21 +45,21 @@ pub(super) fn search<P: Predictor, const KIND: usize>(
     let (mut slot, mut least) = (middle, swing.leaves);
     loop {
         let (from, to) = (low(sorted, slot), low(sorted, slot + 1));
-        let mut is_left = !offered.contains(&slot);
+        let mut is_unseen = !offered.contains(&slot);
         if belief.is_told_closer(from, to) {
             if swing.turns && is_crowded(directory, slot) {
                 let crowd = crowd_at(directory, cylinder(from));
                 examined += examine_crowd::<P, KIND>(sorted, (&crowd, &offered), (head, &swing), belief, kept);
                 (left, down) = find_below(crowd.start.min(left));
                 (right, up) = find_above(crowd.end.max(right));
-                is_left = false;
+                is_unseen = false;
             } else {
                 least = belief.least(head, from, to, direction_of(KIND)).max(least);
             }
         }
-        if is_left && !swing.turns {
+        if is_unseen && !swing.turns {
             examined += examine_near::<P, KIND>(sorted.leaf(slot), slot, head, belief, kept);
-        } else if is_left && least <= kept.bar() {
+        } else if is_unseen && least <= kept.bar() {
             examined += examine::<P, KIND>(sorted.leaf(slot), slot, (head, &swing, least), belief, kept);
         }
         let distance = up.min(down);
@@ -99,8 +99,8 @@ fn crowd_at(directory: &[Slot], its: u32) -> Range<usize> {
     first..end - 1
 }
 
-/// Offers what is worth it on one cylinder, of many leaves, from that on whose angle comes round first after `least`: those after it
-/// cost ever more. How many were examined.
+/// Offers what is worth it on one cylinder, of many leaves, from that on whose angle comes round first once the arm is there: those
+/// after it cost ever more. How many were examined.
 #[cold]
 fn examine_crowd<P: Predictor, const KIND: usize>(
     sorted: &Sorted<P::Mark>,

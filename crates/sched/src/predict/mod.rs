@@ -74,6 +74,15 @@ predictors! {
     profile: Profile, mimic: Mimic, distance: Distance, in_use: InUse, | oracle: Oracle,
 }
 
+/// The step of numbers that are stirred: 2⁶⁴ parted by the golden ratio.
+const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// Stirs a number, so that those that are steps apart seem drawn: but for its last step, SplitMix64 (Steele, Lea and Flood, 2014).
+fn stir(number: u64) -> u64 {
+    let stirred = (number ^ (number >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    (stirred ^ (stirred >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB)
+}
+
 /// The cost of what is not known: more than anything else costs.
 pub const UNKNOWN: u64 = 1 << 61;
 

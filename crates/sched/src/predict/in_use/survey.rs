@@ -5,6 +5,7 @@
 //! apart. Then reads are spread over the device, to draw its chart; and then, as a scheduler would, the one of many that is believed to
 //! begin soonest is read, to learn what moves of the arm take.
 
+use crate::predict::{GOLDEN, stir};
 use block::{Extent, Lbn, Span};
 
 /// Blocks of a read, of which it begins at a multiple.
@@ -33,9 +34,7 @@ pub(super) enum SurveyStep {
 
 /// A number of its own for each, any of 2⁶⁴.
 fn mix(number: u64) -> u64 {
-    let mixed = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    let mixed = stir(number.wrapping_mul(GOLDEN));
     mixed ^ (mixed >> 31)
 }
 

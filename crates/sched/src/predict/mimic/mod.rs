@@ -36,7 +36,7 @@ pub use learned::{Known, Learned};
 pub use probe::{LineCheck, ProbeEffort, Probing};
 pub use settings::{Before, Settings, keys};
 
-use super::{Knowledge, Manual, Predictor, Recipe, Tells, UNKNOWN};
+use super::{GOLDEN, Knowledge, Manual, Predictor, Recipe, Tells, UNKNOWN, stir};
 use block::{Command, Direction, Extent, Lbn, Outcome, Place, Span, Time};
 use compared::ComparedTimes;
 use config::{Word, Words};
@@ -173,10 +173,8 @@ impl Default for Learning {
 
 /// A number, of a row that is always the same.
 fn draw(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    let mut mixed = *state;
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB)
+    *state = state.wrapping_add(GOLDEN);
+    stir(*state)
 }
 
 /// The curve is drawn anew after so many samples.
