@@ -521,6 +521,8 @@ mod tests {
         }
         let of = reaches(12, 16);
         assert!(has_steps(&of, 4) && !rises_by(&of, 4), "{of:.3?}");
+        // Two steps are some by chance.
+        assert!(!rises_by(&[1.0, 1.0, 2.0, 2.0, 2.0, 3.0, 3.0, 3.0], 3));
     }
 
     #[test]
@@ -532,5 +534,8 @@ mod tests {
                 .collect();
             assert_eq!(rises_at_once(&of), heads == 1, "{heads}: {of:?}");
         }
+        // What rises by less than it may be off says nothing.
+        let of = [1.0, 1.03, 1.06].map(|mean| ArmReach { mean, within: 0.02, ..ArmReach::default() });
+        assert!(!rises_at_once(&of), "{of:?}");
     }
 }
