@@ -1,5 +1,5 @@
-//! Whatever the device: by distance while nothing more is known of it, by access time as soon as that was told better than
-//! distance tells it, and by arrival where distance was found to gain nothing.
+//! Whatever the device: by distance while nothing more is known of it, neighbours from the first one on; by access time as soon as
+//! that was told better than distance tells it; and by arrival where distance was found to gain nothing.
 
 use super::age::{AGE_BY_WAIT, AGE_LIMIT, Ageing};
 use super::greedy::Greedy;
@@ -19,7 +19,7 @@ pub struct Settings {
 impl Kind for Settings {
     const MANUAL: Manual = Manual {
         name: "auto",
-        text: "Needs no choice and no knowledge, on any device: it begins as `sstf`, learns the device from the times at which commands complete (predictor `in-use`), and becomes `satf` once its forecasts are better than distance. Where nothing turns and distance gains nothing, it becomes `fcfs`; what changes is noticed and learned anew.",
+        text: "Needs no choice and no knowledge, on any device: it begins as `sstf`, but goes through neighbours from the first one on, learns the device from the times at which commands complete (predictor `in-use`), and becomes `satf` once its forecasts are better than distance. Where nothing turns and distance gains nothing, it becomes `fcfs`; what changes is noticed and learned anew.",
         keys: &[AGE_BY_WAIT.about, AGE_LIMIT.about],
         example: "policy = \"auto\"",
         needs: Needs::Learning,
@@ -82,7 +82,7 @@ impl<P: Predictor> AutoOrder<P> {
             self.remove(id, jobs.get(id)?, belief);
             return Some(id);
         }
-        let id = self.by_distance.take(now, jobs, belief)?;
+        let id = self.by_distance.take_nearest_run(belief.arm(), jobs)?;
         self.by_time.remove(id, jobs.get(id)?, belief);
         Some(id)
     }

@@ -31,6 +31,11 @@ impl Kind for Settings {
     }
 }
 
+/// Blocks between two requests of a run at most: what lies in between passes under the head sooner than the arm turns round.
+const GAP: u64 = 256;
+/// Requests of a run that are looked at for one choice, at most.
+const RUN: u32 = 32;
+
 pub(super) struct Sstf {
     waiting: Ordered,
     examined: u64,
@@ -53,6 +58,24 @@ impl Sstf {
             (Some(below), Some(above)) => Some(if rank(below) < rank(above) { below } else { above }),
             (below, above) => below.or(above),
         }
+    }
+
+    /// Takes the nearest one out, or where that one lies below the arm and at the end of a run, the first of the run. From above an arm
+    /// comes upon the last one of a run first, and each one before it would cost a revolution.
+    pub(super) fn take_nearest_run<S: Copy>(&mut self, arm: Lbn, jobs: &Jobs<S>) -> Option<JobId> {
+        let mut first = self.nearest(arm)?;
+        let mut start = self.waiting.at(first).key;
+        let mut left = if start < arm.0 { RUN } else { 0 };
+        while left > 0 {
+            let Some(before) = self.waiting.last_before(start) else { break };
+            self.examined += 1;
+            let Some(job) = jobs.get(self.waiting.at(before).id) else { break };
+            if job.rest().end().0 + GAP < start {
+                break;
+            }
+            (first, start, left) = (before, job.rest().start.0, left - 1);
+        }
+        Some(self.waiting.take(first))
     }
 }
 
@@ -94,14 +117,16 @@ mod tests {
     use crate::predict::Distance;
     use block::{Command, Extent, Op, Place, Qos, Request, RequestId, Verb};
 
+    fn draw(state: &mut u64, below: u64) -> u64 {
+        *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (*state >> 33) % below
+    }
+
     /// As every request weighed by itself has it, also where several begin at one block or as far below the arm as above it.
     #[test]
     fn the_nearest_goes_first_and_of_two_as_near_the_older() {
         let mut state = 5u64;
-        let mut draw = |below: u64| {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (state >> 33) % below
-        };
+        let mut draw = |below: u64| draw(&mut state, below);
         let (mut policy, mut belief, mut jobs) = (Sstf::new(), Distance::default(), Jobs::new());
         let mut waiting: Vec<(JobId, Job<Lbn>)> = Vec::new();
         for step in 0..20_000u32 {
@@ -126,5 +151,42 @@ mod tests {
             let there = if draw(2) == 0 { job.at } else { Extent::new(draw(1000), 1) };
             belief.note_issue(Time(0), &Command::new(Verb::Read, there, Place::Nowhere), there.start);
         }
+    }
+
+    /// The run of the nearest one, looked for among all that wait, one by one.
+    #[test]
+    fn a_run_below_the_arm_is_begun_with_its_first() {
+        let mut state = 7u64;
+        let mut draw = |below: u64| draw(&mut state, below);
+        let (mut policy, belief, mut jobs) = (Sstf::new(), Distance::default(), Jobs::new());
+        let mut waiting: Vec<(JobId, Job<Lbn>)> = Vec::new();
+        let (mut jumps, mut longest) = (0, 0);
+        for step in 0..20_000u32 {
+            if waiting.len() < 3 + step as usize % 90 {
+                let blocks = 1 + draw(600) as u32;
+                let at = Extent::new(draw(if step % 3000 < 1500 { 30_000 } else { 3_000_000 }), blocks);
+                let request = Request { id: RequestId(step), op: Op::Read, at, qos: Qos::default() };
+                let job = Job::new(&request, Time(0), u64::from(step), at.start);
+                let id = jobs.insert(job);
+                policy.add(id, &job, &belief);
+                waiting.push((id, job));
+                continue;
+            }
+            let arm = draw(3_000_000) % if draw(2) == 0 { 30_000 } else { 3_000_000 };
+            let nearest = waiting.iter().min_by_key(|(_, job)| (job.at.start.0.abs_diff(arm), job.sequence));
+            let (mut expected, mut length) = (nearest.expect("some wait").1, 0);
+            while expected.at.start.0 < arm && length < RUN {
+                let below = waiting.iter().filter(|(_, job)| job.at.start < expected.at.start);
+                let last = below.max_by_key(|(_, job)| (job.at.start, u64::MAX - job.sequence));
+                let Some((_, before)) = last.filter(|(_, job)| job.at.end().0 + GAP >= expected.at.start.0) else { break };
+                (expected, length) = (*before, length + 1);
+            }
+            (jumps, longest) = (jumps + u32::from(length > 0), longest.max(length));
+            let id = policy.take_nearest_run(Lbn(arm), &jobs).expect("some wait");
+            assert_eq!(jobs.get(id).map(|job| job.sequence), Some(expected.sequence), "step {step}, seed 7");
+            waiting.retain(|(other, _)| *other != id);
+            jobs.free(id);
+        }
+        assert!(jumps > 1000 && longest == RUN, "{jumps} runs, of {longest} at most, seed 7");
     }
 }

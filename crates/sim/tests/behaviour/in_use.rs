@@ -159,6 +159,31 @@ fn auto_gains_beside_writes_that_a_full_buffer_takes() {
     }
 }
 
+/// Files that are read from their beginning on, sixteen requests at once: by distance the arm comes upon many of them from their end,
+/// and each part of it costs a revolution.
+#[test]
+fn auto_reads_runs_of_neighbours_as_they_lie() {
+    let folder = Folder::new("auto-runs");
+    let (mut dice, mut text) = (3u64, String::new());
+    for _ in 0..900 {
+        dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        let (start, blocks) = (8 * ((dice >> 33) % 2_000_000), 8u64 << ((dice >> 60) % 5));
+        (0..4 + (dice >> 40) % 8).for_each(|part| {
+            let _ = writeln!(text, "0.0 0 {} {blocks} 1", start + part * blocks);
+        });
+    }
+    let trace = folder.file("runs.trace", &text);
+    for drive in ["nl20", "atlas10k"] {
+        let text = format!(
+            "[drive]\nmodel = \"{drive}\"\nqueue = 1\n[scheduler]\npolicy = [\"sstf\", \"fcfs\", \"auto\"]\n[[workload]]\n\
+             name = \"files\"\nkind = \"trace\"\nfile = \"{trace}\"\nreplay = \"closed\"\ndepth = 16\n"
+        );
+        let [sstf, fcfs, auto] = [0, 1, 2].map(|run| results(&text).runs[run].simulated_seconds);
+        println!("{drive}: {sstf:.1} s by distance, {fcfs:.1} by arrival, {auto:.1} by auto");
+        assert!(auto <= 1.01 * sstf.min(fcfs), "{drive}: {auto} s, {sstf} by distance, {fcfs} by arrival");
+    }
+}
+
 /// On a drive of terabytes requests are hardly ever near one another, so that nothing tells how fast it turns. Read while it is idle, it
 /// is known before the first burst: 50 at once are seen of reads that all come after five minutes.
 #[test]
