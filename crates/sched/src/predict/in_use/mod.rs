@@ -52,6 +52,10 @@ const UNDRAWN: u32 = 5;
 /// A command that ended within this share of a revolution of where its last block lies came from there, and not from memory.
 const IN_PLACE: f32 = 1.0 / 64.0;
 
+/// While nothing is known to turn, a read that took less, in ns, tells no angle: hardly any comes from a platter so soon, and all that the
+/// drive had read ahead do.
+const FROM_MEMORY: u64 = 800_000;
+
 /// While it is not known where the arm is, the way from where it last was is no more than a hint: it counts for 2⁻ⁿ of itself.
 const HINT: u32 = 4;
 
@@ -531,7 +535,9 @@ impl Predictor for InUse {
             }
             (false, _) => {}
         }
-        self.keep(happened, flight.at);
+        if self.turning.rate != 0 || !alone || took >= FROM_MEMORY {
+            self.keep(happened, flight.at);
+        }
     }
 }
 

@@ -99,6 +99,30 @@ fn where_something_turns_the_period_the_angles_and_the_moves_are_learned() {
     assert!(off < 0.1 * period, "times are off by {off} ns");
 }
 
+/// Blocks a little farther on, which the drive has read ahead, tell no angle, however often they are read: neither those that come at
+/// once, a random read later, nor those that follow a read by so little that any slow rate would do.
+#[test]
+fn where_a_drive_reads_ahead_the_period_is_learned_all_the_same() {
+    for (later, most, memory) in [(true, 3, 120_000), (false, 1, 1_200_000)] {
+        let (mut bench, mut last) = (Bench::new(), 0);
+        for _ in 0..20_000 {
+            let start = bench.draw(blocks() / 8 - 20) * 8;
+            bench.read_at(Extent::new(start, 8), Place::Frame(FrameId(0), 0), true);
+            let near = std::mem::replace(&mut last, start);
+            for ahead in 1..=1 + bench.draw(most) {
+                let at = Extent::new(if later { near } else { start } + ahead * 24, 8);
+                let command = Command::new(Verb::Read, at, Place::Frame(FrameId(0), 0));
+                let spot = bench.mimic.spot(at);
+                bench.mimic.note_issue(bench.now, &command, spot);
+                bench.now = Time(bench.now.0 + memory + bench.draw(60_000));
+                bench.mimic.note_completion(bench.now, &command, Outcome::Ok);
+            }
+        }
+        let (period, found) = (bench.period, bench.mimic.turning.period());
+        assert!((found as f64 / period - 1.0).abs() < 2e-4, "{found} ns, not {period}: {memory} ns");
+    }
+}
+
 #[test]
 fn where_nothing_turns_costs_are_not_gone_by() {
     let mut bench = Bench::new();

@@ -20,6 +20,9 @@ const NEAR: u64 = 160;
 /// Reads of a pair lie no farther apart in time, at first and at last, in ns: a spindle wanders.
 const SHORT: u64 = 4_000_000_000;
 const LONG: u64 = 60_000_000_000;
+/// Nor nearer: what came sooner than any platter turns was as a rule in the drive's memory, and turns hardly at a slow rate, which all
+/// of them would speak for.
+const SOON: u64 = 1_000_000_000 / FASTEST;
 
 /// A revolution, in 2⁻⁶⁴ of one.
 const TURN: f64 = 18_446_744_073_709_551_616.0;
@@ -120,12 +123,12 @@ impl Turning {
     }
 }
 
-/// Blocks and time between two reads; nothing where they are too far apart. Set is the highest bit where the one farther along
-/// came first.
+/// Blocks and time between two reads; nothing where they are too far apart, or too near. Set is the highest bit where the one farther
+/// along came first.
 fn pair(one: &Sample, next: &Sample) -> Option<(u64, u64)> {
     let (blocks, apart) = (next.block - one.block, next.at.abs_diff(one.at));
     let first = if next.at > one.at { 0 } else { FIRST };
-    (apart > 0 && apart <= LONG).then_some((blocks | first, apart))
+    (SOON..=LONG).contains(&apart).then_some((blocks | first, apart))
 }
 
 const FIRST: u64 = 1 << 63;
