@@ -19,8 +19,7 @@ impl<P: Predictor> Core<P> {
     /// that decides by more than rank who interrupts.
     pub(super) fn is_steady(&self) -> bool {
         let board = &self.board;
-        let by_rank =
-            matches!(board.rules.preemption, Preemption::Never | Preemption::Always | Preemption::Priority);
+        let by_rank = matches!(board.rules.preemption, Preemption::Never | Preemption::Always | Preemption::Priority);
         self.preemptible.is_some() && by_rank && board.is_steady()
     }
 
@@ -102,5 +101,148 @@ impl<P: Predictor> Board<P> {
             *flying = command;
         }
         Some((command, at.blocks < rest))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::{Action, Input};
+    use crate::plan::{Plan, Rules};
+    use crate::policy::{self, Beside};
+    use crate::predict::Profile;
+    use block::errno::EIO;
+    use block::{Caps, Change, DiskId, Extent, Qos, Request, RequestId, SeekBy, Span};
+    use disk::Sheet;
+
+    /// Two cores that are told the same, of which one takes the way of all inputs, always.
+    struct Twins {
+        cores: [Core<Profile>; 2],
+        flying: Option<(Tag, Command)>,
+        outstanding: Vec<u32>,
+        now: Time,
+        further: u32,
+    }
+
+    impl Twins {
+        fn new(sheet: &Sheet, preemption: Preemption) -> Twins {
+            let caps = Caps { blocks: sheet.mechanics.layout.blocks(), depth: 1, seek: SeekBy::Command };
+            let rules = Rules { plan: Some(Plan::of_chunk(32)), preemption, ..Rules::default() };
+            let policy = || policy::usual("sstf").make(&Beside::default());
+            let core = || Core::new(caps, 64, Profile::new(sheet), rules.clone(), Box::new(policy));
+            Twins { cores: [core(), core()], flying: None, outstanding: Vec::new(), now: Time::ZERO, further: 0 }
+        }
+
+        /// Whether both believe and keep the same in every respect: too long to write down after each input.
+        fn compare_all(&self) {
+            let all = |core: &Core<Profile>| {
+                format!("{:?} {:?} {:?} {:?}", core.pulse(), core.tally(), core.board.backlog, core.belief())
+            };
+            assert!(all(&self.cores[0]) == all(&self.cores[1]), "at {:?}", self.now);
+        }
+
+        fn hear(&mut self, input: Input) {
+            let now = self.now;
+            let mut told = Vec::new();
+            let next = match input {
+                Input::Done(.., outcome) if self.cores[0].goes_further() => self.cores[0].next_further(now, outcome),
+                _ => None,
+            };
+            match next {
+                Some((tag, command)) => told.push(Action::Issue(DiskId(0), tag, command)),
+                None => self.cores[0].handle(now, input, &mut told),
+            }
+            self.further += u32::from(next.is_some());
+            let mut other = Vec::new();
+            self.cores[1].handle(now, input, &mut other);
+            assert_eq!(told, other, "at {now:?}, after {input:?}");
+            let [one, two] = self.cores.each_ref().map(|core| {
+                let belief = core.belief();
+                let believed = (belief.completion_time(), belief.arm(), belief.early(), belief.phase().at(now));
+                (core.wake_at(), core.arrival(), core.goes_further(), believed)
+            });
+            assert_eq!(one, two, "at {now:?}, after {input:?}");
+            for action in told {
+                match action {
+                    Action::Issue(_, tag, command) => self.flying = Some((tag, command)),
+                    Action::Finish(request, _) => self.outstanding.retain(|other| *other != request.0),
+                    _ => {}
+                }
+            }
+        }
+
+        /// The command in flight comes back, most often when it is thought to.
+        fn come_back(&mut self, draw: &mut impl FnMut(u64) -> u64) {
+            let Some((tag, command)) = self.flying.take() else { return };
+            let foreseen = self.cores[1].belief().completion_time().unwrap_or(self.now + Span(1_000_000));
+            let off = if draw(4) == 0 { Span(draw(3_000_000)) } else { Span(draw(4)) };
+            let early = draw(12) == 0;
+            self.now = if early { self.now + Span(300_000) } else { foreseen.max(self.now) + off };
+            let failed = draw(30) == 0 && command.verb == Verb::Read;
+            let outcome = if failed { Outcome::Failed(EIO) } else { Outcome::Ok };
+            self.hear(Input::Done(DiskId(0), tag, self.now, outcome));
+        }
+
+        fn submit(&mut self, blocks: u64, draw: &mut impl FnMut(u64) -> u64) {
+            let Some(id) = (0..64).find(|id| !self.outstanding.contains(id)) else { return };
+            let op = if draw(6) == 0 { Op::Write { fua: draw(4) == 0 } } else { Op::Read };
+            let region = if draw(2) == 0 { 4000 } else { blocks - 3000 };
+            let most = if draw(3) == 0 { 40 } else { 3000 };
+            let at = Extent::new(draw(region), 1 + draw(most) as u32);
+            let deadline = (draw(6) == 0).then(|| self.now + Span(draw(40_000_000)));
+            let priority = draw(2) as u8;
+            self.outstanding.push(id);
+            self.hear(Input::Submit(Request {
+                id: RequestId(id),
+                op,
+                at,
+                qos: Qos { class: priority, priority, deadline },
+            }));
+        }
+    }
+
+    #[test]
+    fn a_command_that_goes_further_is_followed_by_what_any_is_followed_by() {
+        let mut state = 11u64;
+        let mut draw = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) % below
+        };
+        for model in ["atlas10k", "st318437lw", "hp-335h"] {
+            let sheet = disk::catalogue::find(model).expect("it is in the catalogue").sheet;
+            for preemption in [Preemption::Never, Preemption::Always, Preemption::Priority] {
+                let mut twins = Twins::new(&sheet, preemption);
+                for step in 0..4000 {
+                    let wake = twins.cores[1].wake_at();
+                    match draw(100) {
+                        0..3 => twins.submit(sheet.mechanics.layout.blocks(), &mut draw),
+                        3 if !twins.outstanding.is_empty() => {
+                            let id = twins.outstanding[draw(twins.outstanding.len() as u64) as usize];
+                            let qos = Qos { class: draw(3) as u8, ..Qos::default() };
+                            let change = if draw(3) == 0 { Change::Cancel } else { Change::Qos(qos) };
+                            twins.hear(Input::Amend(RequestId(id), change));
+                        }
+                        _ if twins.flying.is_some() => twins.come_back(&mut draw),
+                        _ => {
+                            twins.now = wake.unwrap_or(twins.now + Span(50_000)).max(twins.now);
+                            twins.hear(Input::Wake);
+                        }
+                    }
+                    if step % 40 == 0 {
+                        twins.compare_all();
+                    }
+                }
+                assert!(twins.further > 300, "{model}, {preemption:?}: {}", twins.further);
+            }
+        }
+    }
+
+    #[test]
+    fn who_weighs_or_shares_goes_no_further_by_itself() {
+        let sheet = disk::catalogue::find("atlas10k").expect("it is in the catalogue").sheet;
+        let steady = |preemption| Twins::new(&sheet, preemption).cores[0].steady;
+        assert!([Preemption::Never, Preemption::Always, Preemption::Priority].into_iter().all(steady));
+        let weighing = [Preemption::Conservative, Preemption::Aggressive, Preemption::Lookahead, Preemption::Slo];
+        assert!(!weighing.into_iter().any(steady));
     }
 }
