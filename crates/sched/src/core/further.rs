@@ -51,11 +51,11 @@ impl<P: Predictor> Core<P> {
 
 /// Whether a command of a read is in flight that is neither the first of those for which something is expected nor the last.
 fn is_within<P: Predictor>(board: &Board<P>, short: &ShortCommands) -> bool {
+    let Some((Errand::Job(id), Command { verb: Verb::Read, at, .. })) = board.alone() else { return false };
     let is_alone = board.rules.preemption == Preemption::Never || board.jobs.len() == 1;
     if board.in_flight() != 1 || !is_alone || short.expected.is_some() || board.belief.patience().is_some() {
         return false;
     }
-    let Some((Errand::Job(id), Command { verb: Verb::Read, at, .. })) = board.alone() else { return false };
     let job = board.jobs.get(*id).filter(|job| job.op == Op::Read && short.moving() == Some(*id));
     board.next_deadline().is_none() && job.is_some_and(|job| job.done + at.blocks < job.at.blocks)
 }
