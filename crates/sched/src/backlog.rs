@@ -118,6 +118,19 @@ impl Backlog {
         }
     }
 
+    /// A read came back, and another is issued: as `land` and `issue` have it.
+    #[inline]
+    pub(crate) fn read_on(&mut self, now: Time) {
+        match self.issued.replace(now) {
+            Some(issued) => (self.since, self.drained, self.next) = (now, issued, None),
+            None => {
+                *self = Backlog::new(self.buffer);
+                self.pass(now);
+                self.issued = Some(now);
+            }
+        }
+    }
+
     /// The same of a write into the buffer.
     #[inline(never)]
     fn land_write<P: Predictor>(&mut self, belief: &P, now: Time, at: Extent) {

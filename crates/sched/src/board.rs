@@ -50,7 +50,7 @@ pub(crate) struct Board<P: Predictor> {
     /// Jobs whose quality of service has changed while they had their turn: what it was when that began.
     begun_as: Vec<(JobId, Qos)>,
     /// The command each tag stands for, and how many are in flight.
-    flying: Vec<Option<(Errand, Command)>>,
+    pub(crate) flying: Vec<Option<(Errand, Command)>>,
     in_flight: u32,
     /// How much the device is given, where that is bounded.
     pub(crate) admission: Option<Box<Admission>>,

@@ -13,6 +13,7 @@
 //! whoever's; the front lets no flush end well that was asked before such a failure and ended after it, and none at
 //! all until the volume is told to go on.
 
+mod further;
 mod member;
 mod plain;
 
@@ -53,6 +54,9 @@ pub struct Core<P: Predictor> {
     timeless: bool,
     /// Whether none of the parts is there that only some cores have.
     plain: bool,
+    /// Whether commands may go on by themselves, and whether the one in flight does: see `further`.
+    steady: bool,
+    further: bool,
     sequence: u64,
     /// By how much what comes counts of what its class says that it is worth.
     part: f32,
@@ -78,6 +82,8 @@ impl<P: Predictor + 'static> Core<P> {
             probing: Probing::default(),
             limit,
             plain: false,
+            steady: false,
+            further: false,
             sequence: 0,
             part: 1.0,
         };
@@ -121,7 +127,8 @@ impl<P: Predictor> Core<P> {
     fn settle(self) -> Core<P> {
         // A policy that is told of each job that ends may hold back what waits for a while.
         let timeless = self.timeless && !self.board.queue.follows;
-        Core { timeless, plain: timeless && self.preemptible.is_none() && self.board.is_plain(), ..self }
+        let plain = timeless && self.preemptible.is_none() && self.board.is_plain();
+        Core { timeless, plain, steady: self.is_steady(), ..self }
     }
 
     /// What is still wanted in any order.
@@ -492,9 +499,11 @@ impl<P: Predictor> Core<P> {
         if admission.is_some_and(|admission| admission.goes_deep(now, idle, short.is_between(), top)) {
             // Nobody is interrupted, so nobody asks who has come.
             self.board.newcomers.clear();
+            self.further = false;
             return false;
         }
         short.serve(&mut self.board, &mut **arbiter, now, out);
+        self.settle_further();
         true
     }
 

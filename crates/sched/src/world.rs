@@ -4,7 +4,7 @@ use crate::array::CacheTally;
 use crate::fill::Fill;
 use crate::predict::Predictor;
 use crate::{Action, ActionSink, Core, Input, Pulse, Tally};
-use block::{Span, Time};
+use block::{Command, DiskId, Outcome, Span, Tag, Time};
 
 /// Everything outside a core: devices, clients and the clock.
 pub trait World {
@@ -26,6 +26,23 @@ pub trait World {
     fn step(&mut self, core: &mut impl Scheduler, rest: &mut Vec<Action>) -> bool {
         let _ = (core, rest);
         false
+    }
+
+    /// Whether a command that comes back while nothing else is due may be answered by [`World::give`].
+    fn is_steady(&self) -> bool {
+        false
+    }
+
+    /// The command that is alone in the one device comes back next, if that is before all else: when, and how. Nothing where
+    /// something else is first, or nobody may be told in this way; then nothing happened.
+    fn next_done(&mut self, room: u32) -> Option<(Time, Tag, Outcome)> {
+        let _ = room;
+        None
+    }
+
+    /// Gives the device the command that follows the one which [`World::next_done`] told of.
+    fn give(&mut self, now: Time, tag: Tag, command: Command) {
+        self.act(now, Action::Issue(DiskId(0), tag, command));
     }
 }
 
@@ -53,6 +70,18 @@ pub trait Scheduler {
         Self: Sized,
     {
         out.gather(|out| self.handle(now, input, out));
+    }
+
+    /// Whether all that follows the command in flight, if it comes back well, is the next of its request; until then it need not be
+    /// woken.
+    fn goes_further(&self) -> bool {
+        false
+    }
+
+    /// What goes further has come back: the command that follows. Nothing where more follows; then nothing was done.
+    fn next_further(&mut self, now: Time, outcome: Outcome) -> Option<(Tag, Command)> {
+        let _ = (now, outcome);
+        None
     }
 
     /// When it wants to be woken, if nothing else happens before.
@@ -139,6 +168,16 @@ impl<P: Predictor> Scheduler for Core<P> {
     #[inline(always)]
     fn handle_plain(&mut self, now: Time, input: Input, out: &mut impl ActionSink) {
         Core::handle_plain(self, now, input, out);
+    }
+
+    #[inline]
+    fn goes_further(&self) -> bool {
+        Core::goes_further(self)
+    }
+
+    #[inline(always)]
+    fn next_further(&mut self, now: Time, outcome: Outcome) -> Option<(Tag, Command)> {
+        Core::next_further(self, now, outcome)
     }
 
     #[inline]
@@ -281,9 +320,12 @@ pub fn run_told<C: Scheduler + ?Sized>(core: &mut C, world: &mut impl World, mut
 pub fn play<C: Scheduler>(core: &mut C, world: &mut impl World, mut tell: impl FnMut(&C)) {
     let mut actions = Vec::with_capacity(64);
     let plain = core.is_plain() && world.is_plain();
+    let steady = world.is_steady();
     loop {
         while plain && world.step(core, &mut actions) {}
-        let Some((now, input)) = world.next(core.wake_at(), core.room()) else { return };
+        let done = if steady && core.goes_further() { go_further(core, world) } else { None };
+        let next = if done.is_some() { done } else { world.next(core.wake_at(), core.room()) };
+        let Some((now, input)) = next else { return };
         core.handle(now, input, &mut actions);
         tell(core);
         for action in &actions {
@@ -291,4 +333,17 @@ pub fn play<C: Scheduler>(core: &mut C, world: &mut impl World, mut tell: impl F
         }
         actions.clear();
     }
+}
+
+/// Has commands go on by themselves as long as they do. Gives what ended that, if it is a command that came back.
+#[inline(always)]
+fn go_further<C: Scheduler>(core: &mut C, world: &mut impl World) -> Option<(Time, Input)> {
+    while core.goes_further() {
+        let (now, tag, outcome) = world.next_done(core.room())?;
+        let Some((tag, command)) = core.next_further(now, outcome) else {
+            return Some((now, Input::Done(DiskId(0), tag, now, outcome)));
+        };
+        world.give(now, tag, command);
+    }
+    None
 }

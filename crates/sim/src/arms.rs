@@ -35,6 +35,11 @@ impl Arms {
         });
     }
 
+    /// Whether something was believed of the command in flight.
+    pub(crate) fn awaits(&self) -> bool {
+        self.flying.is_some()
+    }
+
     /// It came back: by how many ns the arm was later than believed. What came from memory moved no arm.
     pub(crate) fn end_command(&mut self, parts: &Parts) -> Option<i64> {
         let (issued, believed) = self.flying.take().filter(|_| parts.seek > Span::ZERO)?;

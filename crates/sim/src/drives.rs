@@ -444,6 +444,20 @@ impl<M: Machine, L: Measured> World for Drives<'_, M, L> {
         !follows && !has_fates && !self.watched && self.billing.is_none() && self.host.is_none()
     }
 
+    fn is_steady(&self) -> bool {
+        self.is_told_by_value()
+    }
+
+    #[inline(always)]
+    fn next_done(&mut self, room: u32) -> Option<(Time, Tag, Outcome)> {
+        self.next_done_alone(room)
+    }
+
+    #[inline(always)]
+    fn give(&mut self, now: Time, tag: Tag, command: Command) {
+        self.issue::<true>(now, DiskId(0), tag, command);
+    }
+
     #[inline(always)]
     fn step(&mut self, core: &mut impl Scheduler, rest: &mut Vec<Action>) -> bool {
         self.step_plain(core, rest)

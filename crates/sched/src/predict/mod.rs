@@ -505,4 +505,12 @@ pub trait Predictor {
 
     /// A command came back.
     fn note_completion(&mut self, happened: Time, command: &Command, outcome: Outcome);
+
+    /// A read that is alone in the device came back well, and that of what lies behind it was issued at once.
+    #[inline(always)]
+    fn note_further(&mut self, now: Time, before: &Command, next: &Command) {
+        self.note_completion(now, before, Outcome::Ok);
+        let spot = self.spot(next.at);
+        self.note_issue(now, next, spot);
+    }
 }

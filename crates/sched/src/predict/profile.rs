@@ -13,7 +13,6 @@ use super::{
     Approach, BufferBelief, Follower, Goal, Knowledge, Manual, Passing, Predictor, Recipe, Sieve, Swing, TURN_BITS,
     Tells,
 };
-use crate::punctual::Arrival;
 use block::{Command, Direction, Extent, Lbn, Outcome, SeekBy, Span, Time, Verb};
 use disk::{Beneath, Cache, Drain, Mechanics, Overheads, Progress, Sheet, Spin, Spot, Track};
 use std::sync::Arc;
@@ -24,6 +23,7 @@ mod foresight;
 mod head;
 mod lateness;
 mod motion;
+mod passed;
 mod passing;
 mod phase;
 mod unwritten;
@@ -560,27 +560,11 @@ impl Predictor for Profile {
         if outcome != Outcome::Ok || !from_medium || !self.tells_phase {
             return;
         }
-        if self.is_early(happened) {
-            // The drive had it in its cache, and its arm stayed where it was.
-            if let Some(before) = self.before.take() {
-                self.left = before;
-            }
-            return;
-        }
-        if self.phase.add_passage(passed, self.angle)
-            && self.undisturbed > WRITE_BACK
-            && let Some((expected, wait)) = self.expected
-        {
-            let late = passed.since(expected) > Span(self.mechanics.rotation.period().0 / 2);
-            self.lateness.add_arrival(wait, if late { Arrival::Late } else { Arrival::InTime });
-        }
-        self.reviewed += 1;
-        if self.reviewed >= REVIEW {
-            self.reviewed = 0;
-            let period = self.phase.period_ns();
-            if self.motion.is_stale(period) {
-                self.motion.retime(&self.mechanics.switches, &self.overheads, period);
-            }
-        }
+        self.learn_passage(happened, passed);
+    }
+
+    #[inline(always)]
+    fn note_further(&mut self, now: Time, before: &Command, next: &Command) {
+        self.go_further(now, before, next);
     }
 }

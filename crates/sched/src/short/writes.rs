@@ -24,7 +24,7 @@ const BESIDE: u64 = 8;
 impl ShortCommands {
     /// The most blocks of a command that reads: more while the host is late, so that it comes to the next one in time.
     #[inline]
-    pub(super) fn chunk<P: Predictor>(&self, board: &Board<P>, job: &Job<P::Spot>) -> u32 {
+    pub(crate) fn chunk<P: Predictor>(&self, board: &Board<P>, job: &Job<P::Spot>) -> u32 {
         match (self.tardiness.usual(), self.plan.late) {
             (Span::ZERO, _) | (_, None) => self.plan.chunk,
             (late, Some(rule)) => self.lengthen(board, job, late, rule),

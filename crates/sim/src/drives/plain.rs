@@ -1,8 +1,9 @@
 //! A world in which nothing happens but requests and completions, as most do: what happens goes to the core by value, and what that
 //! decides is carried out at once.
 
-use super::{Drives, Measured};
-use block::{BadInput, Time};
+use super::{Drives, Measured, Stage};
+use crate::arms::Arms;
+use block::{BadInput, Outcome, Tag, Time};
 use drive::Machine;
 use sched::{Action, ActionSink, Input, Scheduler, World};
 
@@ -82,6 +83,31 @@ impl<M: Machine, L: Measured> Drives<'_, M, L> {
                 self.say_rarely(core, said, rest);
                 true
             }
+        }
+    }
+
+    /// Whether a command of the one drive may come back without a look at what else there may be: nobody looks on but whoever holds
+    /// arrivals against what was believed of them.
+    pub(super) fn is_told_by_value(&self) -> bool {
+        let follows = matches!(self.stage, Stage::Following(..));
+        let has_fates = !self.fates.is_empty() || !self.dead.is_empty();
+        let looks_on = self.camera.is_some() || self.moves.is_some() || self.billing.is_some();
+        self.lanes.len() == 1 && !follows && !has_fates && !looks_on && self.host.is_none()
+    }
+
+    /// The command that is alone in the one drive comes back, as [`World::next_done`] has it.
+    #[inline(always)]
+    pub(super) fn next_done_alone(&mut self, room: u32) -> Option<(Time, Tag, Outcome)> {
+        let is_foretold = self.arms.as_ref().is_some_and(Arms::awaits);
+        let done = self.ends.of(0);
+        let due = self.load.due().unwrap_or(Time::NEVER).max(self.now);
+        if self.over || is_foretold || room == 0 || done > due || done > self.until || done == Time::NEVER {
+            return None;
+        }
+        self.now = done;
+        match self.happen_in_drive::<true>()? {
+            Input::Done(_, tag, now, outcome) => Some((now, tag, outcome)),
+            _ => None,
         }
     }
 

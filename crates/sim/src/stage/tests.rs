@@ -146,3 +146,36 @@ fn what_only_a_service_heeds_is_said_not_to_be_simulated() {
         assert_eq!((told.contains("[[fault]]"), told.contains("[[client]]")), (faults, clients), "{tables}: {told}");
     }
 }
+
+/// The same run by the loop made for its core, and by the one for all, which asks the core after each input.
+fn by_both_loops(text: &str) -> [String; 2] {
+    let experiment = parse("both.toml", text, &[], None).unwrap_or_else(|error| panic!("{error}\n{text}")).remove(0);
+    let experiment = experiment.experiment;
+    let before = Before::default();
+    let play = Play { experiment: &experiment, before: &before, seed: experiment.run.seed, tell: UNTOLD };
+    let Ok(Unit::Disk(sheet, drive)) = unit(&experiment.drive, play.seed) else { panic!("it is a disk") };
+    let sheet = Arc::new(*sheet);
+    let device = || Device::Disk(Arc::clone(&sheet));
+    let any: Box<dyn Machine> = drive.clone();
+    let told =
+        |run: Result<Replication, BadInput>| format!("{:?}", run.unwrap_or_else(|error| panic!("{error}\n{text}")));
+    [told(play.on(vec![*drive], device(), Vec::new(), None)), told(play.on(vec![any], device(), Vec::new(), None))]
+}
+
+#[test]
+fn short_commands_that_go_on_by_themselves_come_to_what_they_come_to_one_by_one() {
+    for model in ["atlas10k", "st318437lw", "hp-335h"] {
+        for (preemption, deadline) in [("never", ""), ("priority", ""), ("always", "deadline = \"60ms\"\n")] {
+            for run in ["requests = 60", "duration = \"2s\"\nwarmup = \"300ms\""] {
+                let text = format!(
+                    "[drive]\nmodel = \"{model}\"\n[scheduler]\npolicy = \"sstf\"\nio = \"semi-preemptible\"\npreemption = \
+                     \"{preemption}\"\nplan = {{ chunk = \"16KiB\" }}\n[[workload]]\nname = \"bulk\"\nkind = \"closed\"\nsize = \
+                     \"1MiB\"\ndepth = 1\nread = 0.9\n[[workload]]\nname = \"user\"\nkind = \"open\"\nrate = \"15/s\"\nsize = \
+                     \"4KiB\"\npriority = 1\n{deadline}[run]\n{run}\n"
+                );
+                let [one, other] = by_both_loops(&text);
+                assert!(one == other, "{text}\n{one}\n{other}");
+            }
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! What is believed of a command when it is issued: the hot path of each. Most are reads that go on nowhere: for these all is
 //! worked out in one place, without what only others need.
 
-use super::{Approach, GoingOn, Left, Profile, ReadAhead};
+use super::{Approach, GoingOn, Left, Profile, ReadAhead, go_on};
 use block::{Direction, Extent, Span, Time};
 use disk::{Passage, Spin, Spot};
 
@@ -64,7 +64,10 @@ impl Profile {
     /// A read was issued that goes on where the last one ended: what the drive reads ahead comes when it comes.
     #[inline(never)]
     pub(super) fn issued_further(&mut self, now: Time, at: Extent) {
-        let Some(GoingOn { took, ahead, passed }) = self.go_on(now, at) else { return };
+        // It was asked already whether it goes on there.
+        let Some(ahead) = &self.left.ahead else { return };
+        let (drive, sheet) = ((&*self.mechanics, &self.phase), (&self.way, &self.cache, &self.overheads));
+        let GoingOn { took, ahead, passed } = go_on(ahead, drive, sheet, (now, self.last), at);
         self.note_disturbance(now);
         // The arm has no part in what had passed before.
         let (angle, lag) = passed.unwrap_or((ahead.so_far.after.angle, Span::ZERO));
