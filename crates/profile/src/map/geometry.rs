@@ -165,7 +165,7 @@ impl TrackGeometry {
     }
 
     /// Of how many heads there would be bands such that regions of one kind, one after the other, end where heads change: if there are
-    /// no more than a few bands in a zone, no period shows. Nothing where most zones are not so.
+    /// no more than a few bands in a zone, no period shows. The most there may be; nothing where most zones are not so.
     #[must_use]
     pub fn heads_by_regions(&self) -> Option<u64> {
         let kinds = self.map.regions.chunk_by(|a, b| (a.round, a.track) == (b.round, b.track));
@@ -175,7 +175,7 @@ impl TrackGeometry {
         let zones: Vec<Vec<u64>> =
             zones.into_iter().filter(|zone| zone.iter().any(|tracks| *tracks != zone[0])).collect();
         let fits = |heads: &u64| 4 * zones.iter().filter(|zone| are_bands(zone, *heads)).count() >= 3 * zones.len();
-        if zones.len() < FEW { None } else { (2..=MOST_BY_REGIONS).find(fits) }
+        if zones.len() < FEW { None } else { (2..=MOST_BY_REGIONS).rev().find(fits) }
     }
 
     /// Where a region's track lies.
