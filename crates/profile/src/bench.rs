@@ -2,7 +2,7 @@
 
 use crate::Thoroughness;
 use crate::draw::ProbeDraw;
-use crate::effort::TimedPart;
+use crate::effort::{FOR_WRITES, TimedPart};
 use crate::scratch::Scratch;
 use block::{At, BadInput, Command, Device, Extent, Outcome, Place, Span, Tag, Time, Verb};
 
@@ -145,8 +145,9 @@ impl<'d, D: Device> ProbeBench<'d, D> {
     /// Begins a part that may have to end before all of it was asked.
     pub(crate) fn begin(&mut self, part: TimedPart, effort: Thoroughness) {
         // What follows writes has what is left.
-        let tries_writes = self.scratch.is_some() && part != TimedPart::Validation;
-        self.until = effort.end_of(part, self.busy_time(), tries_writes);
+        let writes_follow = self.scratch.is_some() && part != TimedPart::Validation;
+        let left = if writes_follow { FOR_WRITES } else { Span(0) };
+        self.until = effort.end_of(part, self.busy_time(), left);
     }
 
     /// Ends it: what follows takes the time that it takes.

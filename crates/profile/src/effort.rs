@@ -6,8 +6,8 @@ use block::Span;
 /// What a quick profile's reaches of the arm may be off by, ms.
 const KNOWN: f64 = 0.05;
 
-/// Seconds that a short profile leaves for writes, where they are tried.
-const FOR_WRITES: u64 = 80;
+/// What a short profile leaves for writes, where they are tried.
+pub(crate) const FOR_WRITES: Span = Span(80_000_000_000);
 
 /// Parts of a short profile that end when their time is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub(crate) enum TimedPart {
     Seeks,
     /// Cylinders without data between regions.
     Borders,
-    /// Throughput by chunk.
+    /// What throughput each size of chunk has.
     Chunks,
     /// Fresh requests, and those that a scheduler would pick.
     Validation,
@@ -54,9 +54,9 @@ impl Thoroughness {
         }
     }
 
-    /// The device time at which a part ends that begins after so much was spent, whatever it has found by then; sooner where writes
-    /// are to be tried after it.
-    pub(crate) fn end_of(self, part: TimedPart, spent: Span, tries_writes: bool) -> Span {
+    /// The device time at which a part ends that begins after so much was spent, whatever it has found by then; sooner by what is left
+    /// for writes after it.
+    pub(crate) fn end_of(self, part: TimedPart, spent: Span, left: Span) -> Span {
         let seconds = |seconds: u64| Span(seconds * 1_000_000_000);
         // When it ends, and how long it may take at the least.
         let (end, least) = match (self, part) {
@@ -67,8 +67,7 @@ impl Thoroughness {
             (_, TimedPart::Chunks) => (260, 0),
             (_, TimedPart::Validation) => (296, 5),
         };
-        let for_writes = if tries_writes { FOR_WRITES } else { 0 };
-        seconds(end - for_writes).max(spent + seconds(least))
+        seconds(end).less(left).max(spent + seconds(least))
     }
 
     /// Trials of a reach end once it is off by no more than this in 95 of 100 cases, ms; at 0 there are as many as a profile ever makes.
@@ -123,9 +122,10 @@ mod tests {
         let seconds = |seconds: u64| Span(seconds * 1_000_000_000);
         for spent in (0..400).map(seconds) {
             let ends = [Heads, Seeks, Borders, Chunks, Validation].map(|part| {
-                let [end, before_writes] = [false, true].map(|writes| Thoroughness::Quick.end_of(part, spent, writes));
+                let [end, before_writes] =
+                    [Span(0), FOR_WRITES].map(|left| Thoroughness::Quick.end_of(part, spent, left));
                 assert!(end >= spent && before_writes <= end, "{part:?} after {spent:?}");
-                assert_eq!(Thoroughness::Thorough.end_of(part, spent, true), Span(u64::MAX));
+                assert_eq!(Thoroughness::Thorough.end_of(part, spent, FOR_WRITES), Span(u64::MAX));
                 end
             });
             assert!(ends[4] < seconds(300) || spent > seconds(290), "after {spent:?}: {ends:?}");

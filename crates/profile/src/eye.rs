@@ -99,7 +99,7 @@ impl<'b, 'd, D: Device> Eye<'b, 'd, D> {
     /// A part that ends when its time is over; the bench keeps which of them did.
     ///
     /// # Errors
-    /// As what learns it.
+    /// Those of what is done in it.
     pub(crate) fn in_time<T>(
         &mut self,
         part: TimedPart,

@@ -227,14 +227,9 @@ mod tests {
         for (left, grade) in [(LEAST_TRIED, "good"), (LEAST_TRIED - 1, "usable")] {
             assert_eq!(of(&|it| it.validation.pairs.truncate(left)), grade, "{left}");
         }
-        for (part, grade) in [
-            (TimedPart::Heads, "usable"),
-            (TimedPart::Seeks, "usable"),
-            (TimedPart::Borders, "good"),
-            (TimedPart::Chunks, "good"),
-        ] {
-            assert_eq!(of(&|it| it.hurried = vec![part]), grade, "{part:?}");
-        }
+        let hurried = |part| of(&|it| it.hurried = vec![part]);
+        assert_eq!([TimedPart::Heads, TimedPart::Seeks].map(hurried), ["usable"; 2]);
+        assert_eq!([TimedPart::Borders, TimedPart::Chunks].map(hurried), ["good"; 2]);
         let still = |it: &mut DriveKnowledge| {
             let overhead = it.moves.overhead();
             it.moves.points.iter_mut().for_each(|point| point.reach.mean = overhead);
