@@ -6,24 +6,6 @@ use block::Span;
 /// What a quick profile's reaches of the arm may be off by, ms.
 const KNOWN: f64 = 0.05;
 
-/// What a short profile leaves for writes, where they are tried.
-pub(crate) const FOR_WRITES: Span = Span(80_000_000_000);
-
-/// Parts of a short profile that end when their time is over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum TimedPart {
-    /// How many heads there are.
-    Heads,
-    /// What moves of the arm take.
-    Seeks,
-    /// Cylinders without data between regions.
-    Borders,
-    /// What throughput each size of chunk has.
-    Chunks,
-    /// Fresh requests, and those that a scheduler would pick.
-    Validation,
-}
-
 /// How thoroughly a drive is learned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Thoroughness {
@@ -41,7 +23,7 @@ impl Thoroughness {
         match self {
             Thoroughness::Thorough => seconds(6000),
             // Less where a large memory took long to find: all is to stay within five minutes.
-            Thoroughness::Quick => seconds(215).less(spent).clamp(seconds(60), seconds(180)),
+            Thoroughness::Quick => seconds(225).less(spent).clamp(seconds(60), seconds(180)),
         }
     }
 
@@ -52,22 +34,6 @@ impl Thoroughness {
             Thoroughness::Thorough => LONGEST,
             Thoroughness::Quick => Span(480 * 1_000_000_000),
         }
-    }
-
-    /// The device time at which a part ends that begins after so much was spent, whatever it has found by then; sooner by what is left
-    /// for writes after it.
-    pub(crate) fn end_of(self, part: TimedPart, spent: Span, left: Span) -> Span {
-        let seconds = |seconds: u64| Span(seconds * 1_000_000_000);
-        // When it ends, and how long it may take at the least.
-        let (end, least) = match (self, part) {
-            (Thoroughness::Thorough, _) => return Span(u64::MAX),
-            (_, TimedPart::Heads) => (175, 15),
-            (_, TimedPart::Seeks) => (255, 40),
-            (_, TimedPart::Borders) => (245, 0),
-            (_, TimedPart::Chunks) => (260, 0),
-            (_, TimedPart::Validation) => (296, 5),
-        };
-        seconds(end).less(left).max(spent + seconds(least))
     }
 
     /// Trials of a reach end once it is off by no more than this in 95 of 100 cases, ms; at 0 there are as many as a profile ever makes.
@@ -105,31 +71,8 @@ impl Thoroughness {
                  throughput by chunk from one run of each size instead of three; \
                  heads counted, and cylinders without data looked for between zones, for less than a minute; \
                  what is left of the overhead of a read that waited in the drive not measured; \
-                 what is not mapped within three minutes, less where a large memory took long to find, taken to go on as before; \
-                 after five minutes in all nothing more is asked, and what was not looked at to its end is graded less",
+                 what is not mapped within three minutes, less where a large memory took long to find, taken to go on as before",
             ),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn parts_of_a_short_profile_end_one_after_the_other_within_five_minutes() {
-        use TimedPart::{Borders, Chunks, Heads, Seeks, Validation};
-        let seconds = |seconds: u64| Span(seconds * 1_000_000_000);
-        for spent in (0..400).map(seconds) {
-            let ends = [Heads, Seeks, Borders, Chunks, Validation].map(|part| {
-                let [end, before_writes] =
-                    [Span(0), FOR_WRITES].map(|left| Thoroughness::Quick.end_of(part, spent, left));
-                assert!(end >= spent && before_writes <= end, "{part:?} after {spent:?}");
-                assert_eq!(Thoroughness::Thorough.end_of(part, spent, FOR_WRITES), Span(u64::MAX));
-                end
-            });
-            assert!(ends[4] < seconds(300) || spent > seconds(290), "after {spent:?}: {ends:?}");
-            assert!(spent > seconds(160) || ends[0] < ends[1] && ends[2] < ends[3] && ends[3] < ends[4], "{ends:?}");
         }
     }
 }

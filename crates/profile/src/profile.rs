@@ -14,7 +14,7 @@
 use crate::bench::ProbeBench;
 use crate::clock::PhaseClock;
 use crate::curve::smooth;
-use crate::effort::{Thoroughness, TimedPart};
+use crate::effort::Thoroughness;
 use crate::estimate::NS_PER_MS;
 use crate::eye::Eye;
 use crate::map::{TrackGeometry, TrackMap};
@@ -136,8 +136,6 @@ pub struct DriveKnowledge {
     pub shift: u32,
     /// The map of sectors to tracks and angles.
     pub geometry: TrackGeometry,
-    /// Parts whose time was over before all of them was asked.
-    pub(crate) hurried: Vec<TimedPart>,
     /// Cylinders without data that the arm crosses between regions; they are counted.
     pub hidden: u64,
     /// What the arm takes.
@@ -287,20 +285,17 @@ fn learn<D: Device>(
         return Ok(ProfileOutcome::Unmapped(effort, why));
     }
     watch.step(ProfileStep::Heads);
-    let mut geometry = eye.in_time(TimedPart::Heads, effort, |eye| heads::learn(eye, &mut map, effort))?;
+    let mut geometry = heads::learn(&mut eye, &mut map, effort)?;
     watch.step(ProfileStep::Cache);
     let mut cache = cache::learn(eye.bench, &geometry, eye.clock.period)?;
     eye.ahead = (cache.ahead, cache.read_ahead >> eye.bench.shift);
     watch.step(ProfileStep::Seeks);
-    let moves = eye.in_time(TimedPart::Seeks, effort, |eye| seek::learn(eye, &geometry, Verb::Read, effort))?;
-    let period = eye.clock.period_ms();
-    if let Some(why) = map.guessed.and_then(|_| moves.falls_short(period, geometry.all_cylinders())) {
-        // What follows goes by what the arm takes.
-        return Ok(ProfileOutcome::Unmapped(effort, why));
-    }
-    let hidden = eye.in_time(TimedPart::Borders, effort, |eye| borders::learn(eye, &mut geometry, &moves, effort))?;
-    let is_thorough = effort == Thoroughness::Thorough;
-    let late = if is_thorough { late::learn(&mut eye, &geometry, &moves)? } else { Late::default() };
+    let moves = seek::learn(&mut eye, &geometry, Verb::Read, effort)?;
+    let hidden = borders::learn(&mut eye, &mut geometry, &moves, effort)?;
+    let late = match effort {
+        Thoroughness::Thorough => late::learn(&mut eye, &geometry, &moves)?,
+        Thoroughness::Quick => Late::default(),
+    };
     watch.step(ProfileStep::Transfer);
     let transfer = transfer::learn(&mut eye, &geometry)?;
     let block = cache.mb_s.map(|_| cache.block_ns());
@@ -308,10 +303,12 @@ fn learn<D: Device>(
     cache.mb_s = (delivery.block > 0.0).then(|| BLOCK_NS_AT_1_MB_S / delivery.block);
     let queue = queue::learn(&mut eye, &geometry, &moves, effort)?;
     let all = (0, eye.bench.mapped_sectors());
-    let sweep = |eye: &mut Eye<D>| chunk::learn(eye, &geometry, Verb::Read, all, effort);
-    let chunks = eye.in_time(TimedPart::Chunks, effort, sweep)?;
+    let chunks = chunk::learn(&mut eye, &geometry, Verb::Read, all, effort)?;
     // What begins wherever the head lands shows nothing of how long it took.
-    let large = if transfer.on_arrival { None } else { large::learn(&mut eye, &geometry, Verb::Read, all)? };
+    let large = match transfer.on_arrival {
+        true => None,
+        false => large::learn(&mut eye, &geometry, Verb::Read, all)?,
+    };
     let looked_at = geometry.clone();
     let geometry = geometry.over(map);
     let writes = learn_writes(&mut eye, &geometry, &moves, cache.block_ns(), effort, watch)?;
@@ -322,14 +319,13 @@ fn learn<D: Device>(
         cache.mb_s = Some(BLOCK_NS_AT_1_MB_S / delivery.block);
     }
     watch.step(ProfileStep::Validation);
-    let validation = try_out(&mut eye, &geometry, &moves, &late, effort)?;
-    let (clock, hurried) = (eye.clock, std::mem::take(&mut eye.bench.hurried));
+    let validation = try_out(&mut eye, &geometry, &moves, &late)?;
+    let clock = eye.clock;
     Ok(ProfileOutcome::Disk(Box::new(DriveKnowledge {
         effort,
         clock,
         shift: eye.bench.shift,
         geometry,
-        hurried,
         hidden,
         moves,
         late,
@@ -402,20 +398,11 @@ fn try_out<D: Device>(
     geometry: &TrackGeometry,
     moves: &SeekTimes,
     late: &Late,
-    effort: Thoroughness,
 ) -> Result<Validation, BadInput> {
-    eye.bench.begin(TimedPart::Validation, effort);
-    let until = eye.bench.until;
-    if geometry.map.guessed.is_some() {
-        // What a scheduler would pick is then asked in any case.
-        eye.bench.until = Span(eye.bench.busy_time().0.midpoint(until.0));
-    }
     let mut validation = validate(eye, geometry, moves)?;
-    eye.bench.until = until;
     if validation.is_doubtful(eye.clock.period_ms(), moves, late) || geometry.map.guessed.is_some() {
         validation.lost = pick(eye, geometry, moves)?;
     }
-    eye.bench.end_part();
     Ok(validation)
 }
 

@@ -1,7 +1,6 @@
 //! Whether what was found may be believed: a profile of a device that does not hold still, or of a host that is late, says so.
 
 use crate::Thoroughness;
-use crate::effort::TimedPart;
 use crate::map::TrackMap;
 use crate::probe::late::Late;
 use crate::probe::seek::SeekTimes;
@@ -25,9 +24,6 @@ const UNEVEN: f64 = 1.0 / 600.0;
 
 /// Share of the tracks of a good profile of which it may be unknown on which head they are.
 const HEADLESS: f64 = 0.1;
-
-/// Fresh requests that a good profile was tried by, at least.
-const LEAST_TRIED: usize = 200;
 
 /// By what share a scheduler that believes a profile may be slower than by the truth, if the profile is of any use.
 const SLOWER: f64 = 0.05;
@@ -62,18 +58,6 @@ impl TrackMap {
     }
 }
 
-impl SeekTimes {
-    /// Why they are none to go by, with turns of so many ms and so many cylinders, if they are not.
-    pub(crate) fn falls_short(&self, period: f64, cylinders: u64) -> Option<String> {
-        let overhead = self.overhead();
-        if !(0.0..period).contains(&overhead) {
-            return Some(format!("an overhead of {overhead:.2} ms was found, and a turn takes {period:.2} ms"));
-        }
-        let longest = self.curve().iter().map(|(_, ms)| *ms).fold(0.0, f64::max);
-        (longest <= 0.0 && cylinders > 1).then(|| "no move of the arm was found to take any time".into())
-    }
-}
-
 impl Validation {
     /// Share of fresh requests that came a revolution or more off beyond those whose seeks fail to settle or spread.
     fn off(&self, period: f64, moves: &SeekTimes, late: &Late) -> f64 {
@@ -100,8 +84,15 @@ impl DriveKnowledge {
         if let Err(error) = read_back {
             return Grade::Refused(format!("what was found is no drive: {}", error.what));
         }
-        if let Some(why) = self.moves.falls_short(period, self.geometry.all_cylinders()) {
-            return Grade::Refused(why);
+        let overhead = self.moves.overhead();
+        if !(0.0..period).contains(&overhead) {
+            return Grade::Refused(format!(
+                "an overhead of {overhead:.2} ms was found, and a turn takes {period:.2} ms"
+            ));
+        }
+        let longest = self.moves.curve().iter().map(|(_, ms)| *ms).fold(0.0, f64::max);
+        if longest <= 0.0 && self.geometry.all_cylinders() > 1 {
+            return Grade::Refused("no move of the arm was found to take any time".into());
         }
         let tried = self.validation.pairs.len();
         let off = self.validation.off(period, &self.moves, &self.late);
@@ -135,34 +126,12 @@ impl DriveKnowledge {
                 "on which head they are was not found of {:.0} % of the tracks, in bands that end sooner than others do",
                 100.0 * headless
             )),
-            _ if tried < LEAST_TRIED => Grade::Usable(format!(
-                "in the time there is, no more than {tried} fresh requests could be asked to try it"
-            )),
-            _ => self.doubt_of_parts().map_or(Grade::Good, Grade::Usable),
+            _ => self.geometry.common_tracks().map_or(Grade::Good, |common| {
+                Grade::Usable(format!(
+                    "one head was found, but zones have {common} tracks or a multiple of that, as on a drive of more heads"
+                ))
+            }),
         }
-    }
-
-    /// What leaves a doubt that no fresh request shows, if anything does.
-    fn doubt_of_parts(&self) -> Option<String> {
-        let common = self.geometry.common_tracks();
-        if let Some(common) = common.filter(|common| self.geometry.heads == 1 && *common > 1) {
-            return Some(format!(
-                "one head was found, but zones have {common} tracks or a multiple of that, as on a drive of more heads"
-            ));
-        }
-        if let Some(heads) = self.geometry.heads_by_regions().filter(|_| self.geometry.heads == 1) {
-            return Some(format!(
-                "one head was found, but tracks turn otherwise inside zones where bands of {heads} heads would"
-            ));
-        }
-        // One head needs no counting where regions have no number of tracks in common.
-        let is_told = self.geometry.heads == 1 && common == Some(1);
-        let what = self.hurried.iter().find_map(|part| match part {
-            TimedPart::Heads if !is_told => Some("heads were counted"),
-            TimedPart::Seeks => Some("moves of the arm were measured over all distances"),
-            _ => None,
-        })?;
-        Some(format!("the time there is was over before {what}"))
     }
 }
 
@@ -224,12 +193,6 @@ mod tests {
         }
         assert_eq!(of(&|it| (it.validation.sooner, it.moves.spread) = (0.1, 0.15 * period)), "good");
         assert_eq!(of(&|it| it.validation.pairs.clear()), "usable");
-        for (left, grade) in [(LEAST_TRIED, "good"), (LEAST_TRIED - 1, "usable")] {
-            assert_eq!(of(&|it| it.validation.pairs.truncate(left)), grade, "{left}");
-        }
-        let hurried = |part| of(&|it| it.hurried = vec![part]);
-        assert_eq!([TimedPart::Heads, TimedPart::Seeks].map(hurried), ["usable"; 2]);
-        assert_eq!([TimedPart::Borders, TimedPart::Chunks].map(hurried), ["good"; 2]);
         let still = |it: &mut DriveKnowledge| {
             let overhead = it.moves.overhead();
             it.moves.points.iter_mut().for_each(|point| point.reach.mean = overhead);

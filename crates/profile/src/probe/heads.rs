@@ -290,17 +290,13 @@ fn count_by_steps<D: Device>(
     let mut looked_at = COMPARED.0.min(most);
     loop {
         // So many heads show two steps by then.
-        while (reaches.len() as u64) < 2 * looked_at - 1 && eye.bench.now() < until && !eye.bench.is_out_of_time() {
+        while (reaches.len() as u64) < 2 * looked_at - 1 && eye.bench.now() < until {
             let tracks = reaches.len() as u64 + 1;
             reaches.push(reach_apart(eye, region, tracks, starts, 0.0)?.mean);
         }
         let known = reaches.len().div_ceil(2);
-        let is_last = looked_at == most || eye.bench.now() >= until || eye.bench.is_out_of_time();
+        let is_last = looked_at == most || eye.bench.now() >= until;
         let found = (2..=known).rev().find(|heads| has_steps(&reaches, *heads));
-        if reaches.len() as u64 >= COMPARED.0 {
-            // As much as is looked at where there is time enough.
-            eye.bench.end_part();
-        }
         // A part of all heads shows some steps, too, but not all.
         if let Some(heads) = found.filter(|heads| is_last || rises_by(&reaches, *heads)) {
             return Ok(heads as u64);
@@ -351,8 +347,7 @@ fn dip<D: Device>(
     (run, limit): (u64, f64),
     effort: Thoroughness,
 ) -> Result<Option<(u64, u64)>, BadInput> {
-    // As long again is left to look at the first tracks one by one.
-    let until = (eye.bench.now() + effort.heads_time()).min(eye.bench.half_time());
+    let until = eye.bench.now() + effort.heads_time();
     let last = FAR.min(region.last_track());
     for tracks in (run + 1..last).step_by(run as usize) {
         if eye.bench.now() >= until {
@@ -392,9 +387,6 @@ fn is_mirrored<D: Device>(
     let begins = region.place(region.first);
     let first = (begins.track + u64::from(begins.sector > 0)).next_multiple_of(period);
     for _ in 0..ASKED {
-        if eye.bench.is_out_of_time() {
-            break;
-        }
         let into = eye.bench.draw.below((run / 2).max(1));
         let [from, to] = [first + into, first + tracks - into].map(|number| PatternTrack { region, number });
         match super::arm::catches(eye, Verb::Read, TrialPath::new(from, to), limit)? {
