@@ -34,7 +34,7 @@ pub trait World {
     }
 
     /// The command that is alone in the one device comes back next, if that is before all else: when, and how. Nothing where
-    /// something else is first, or nobody may be told in this way; then nothing happened.
+    /// something else is first, or nobody may be told in this way; then nothing happened that a core is told of.
     fn next_done(&mut self, room: u32) -> Option<(Time, Tag, Outcome)> {
         let _ = room;
         None

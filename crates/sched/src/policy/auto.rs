@@ -19,7 +19,7 @@ pub struct Settings {
 impl Kind for Settings {
     const MANUAL: Manual = Manual {
         name: "auto",
-        text: "Needs no choice and no knowledge, on any device: it begins as `sstf`, but goes through neighbours from the first one on, learns the device from the times at which commands complete (predictor `in-use`), and becomes `satf` once its forecasts are better than distance. Where nothing turns and distance gains nothing, it becomes `fcfs`; what changes is noticed and learned anew.",
+        text: "Needs no choice and no knowledge, on any device: it begins as `sstf`, but serves a run of waiting neighbours from its first one on; it learns the device from the times at which commands complete (predictor `in-use`) and becomes `satf` once its forecasts are better than distance. Where nothing turns and distance gains nothing, it becomes `fcfs`; what changes is noticed and learned anew.",
         keys: &[AGE_BY_WAIT.about, AGE_LIMIT.about],
         example: "policy = \"auto\"",
         needs: Needs::Learning,

@@ -65,15 +65,15 @@ impl Sstf {
     pub(super) fn take_nearest_run<S: Copy>(&mut self, arm: Lbn, jobs: &Jobs<S>) -> Option<JobId> {
         let mut first = self.nearest(arm)?;
         let mut start = self.waiting.at(first).key;
-        let mut left = if start < arm.0 { RUN } else { 0 };
-        while left > 0 {
+        let looked_at = if start < arm.0 { RUN } else { 0 };
+        for _ in 0..looked_at {
             let Some(before) = self.waiting.last_before(start) else { break };
             self.examined += 1;
             let Some(job) = jobs.get(self.waiting.at(before).id) else { break };
             if job.rest().end().0 + GAP < start {
                 break;
             }
-            (first, start, left) = (before, job.rest().start.0, left - 1);
+            (first, start) = (before, job.rest().start.0);
         }
         Some(self.waiting.take(first))
     }

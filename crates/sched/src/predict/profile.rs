@@ -553,14 +553,13 @@ impl Predictor for Profile {
             self.note_unwritten(happened, command, last);
         }
         let from_medium = command.verb.transfers() && !buffered;
-        let passed = Time(happened.0.saturating_sub(self.lag.0));
         if command.verb.writes() && from_medium {
             self.look_for_buffer(happened);
         }
         if outcome != Outcome::Ok || !from_medium || !self.tells_phase {
             return;
         }
-        self.learn_passage(happened, passed);
+        self.learn_passage(happened);
     }
 
     #[inline(always)]

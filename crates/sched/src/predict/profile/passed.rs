@@ -15,7 +15,7 @@ impl Profile {
         }
         (self.idle_since, self.last) = (now, Direction::Read);
         if self.tells_phase {
-            self.learn_passage(now, Time(now.0.saturating_sub(self.lag.0)));
+            self.learn_passage(now);
         }
         if !self.follows(next.at, Direction::Read) {
             self.in_flight = 0;
@@ -33,9 +33,9 @@ impl Profile {
         self.note_issue(now, next, self.spot(next.at));
     }
 
-    /// What a command tells of the phase that came back then, when the medium had been done with it at `passed`.
+    /// What a command tells of the phase that came back then.
     #[inline(always)]
-    pub(super) fn learn_passage(&mut self, happened: Time, passed: Time) {
+    pub(super) fn learn_passage(&mut self, happened: Time) {
         if self.is_early(happened) {
             // The drive had it in its cache, and its arm stayed where it was.
             if let Some(before) = self.before.take() {
@@ -43,6 +43,7 @@ impl Profile {
             }
             return;
         }
+        let passed = Time(happened.0.saturating_sub(self.lag.0));
         if self.phase.add_passage(passed, self.angle)
             && self.undisturbed > WRITE_BACK
             && let Some((expected, wait)) = self.expected
