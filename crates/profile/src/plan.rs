@@ -248,7 +248,10 @@ impl PlanTree<'_> {
                 let (way, step) = (cylinder.cmp(&last), cylinder.abs_diff(last));
                 let only = entry.blocks == entry.each;
                 let whole = entry.blocks.is_multiple_of(entry.each);
-                entry.child == child && whole && step == 1 && (only || entry.descends == way.is_lt())
+                // Where another run begins, it may be turned otherwise, though the arm goes on as before.
+                let turned = region.place_at(entry.first).angle + (entry.blocks / entry.each) as f64 * entry.turn;
+                let even = signed_fraction(place.angle - turned).abs() < ALIKE * place.width();
+                entry.child == child && whole && step == 1 && (only || (even && entry.descends == way.is_lt()))
             };
             match entries.last_mut().filter(|entry| follows(entry)) {
                 Some(entry) => {
@@ -303,8 +306,36 @@ fn entry(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::map::{PatternLevel, TrackMap};
+    use crate::map::{PatternLevel, TrackMap, TrackRun};
     use block::Lbn;
+
+    /// Of one head the arm goes on by a cylinder from each run to the next.
+    #[test]
+    fn runs_of_one_head_that_are_turned_otherwise_stay_so() {
+        let run =
+            |tracks: u64, angle| TrackRun { sectors: tracks * 100, tracks, angle, round: 100, track: 100, turn: 0.2 };
+        let region = MapRegion {
+            first: 0,
+            sectors: 50_000,
+            skip: 0,
+            round: 100,
+            track: 100,
+            turn: 0.2,
+            runs: vec![run(0, 0.0), run(12, 0.75)],
+            levels: vec![PatternLevel { sectors: 2_500, turn: 0.6 }],
+            angle: 0.1,
+            slips: Vec::new(),
+            bends: Vec::new(),
+        };
+        let map = TrackMap { regions: vec![region], remaps: Vec::new(), guessed: None };
+        let geometry = TrackGeometry::new(map, 1, Arrangement::Heads);
+        let found = Layout::new(&layout(&geometry, 50_000, 0)).expect("it is a layout");
+        for sector in (0..50_000).step_by(50) {
+            let angle = found.locate(Lbn(sector)).angle as f64 / 18_446_744_073_709_551_616.0;
+            let off = signed_fraction(angle - geometry.map.place(sector).angle);
+            assert!(off.abs() < 1e-6, "{sector}: {off}");
+        }
+    }
 
     #[test]
     fn a_sector_elsewhere_keeps_its_angle() {
