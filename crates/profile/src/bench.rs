@@ -1,6 +1,8 @@
 //! One command at a time: what a probe may do with a device, and the count of what it did.
 
+use crate::Thoroughness;
 use crate::draw::ProbeDraw;
+use crate::effort::{FOR_WRITES, TimedPart};
 use crate::scratch::Scratch;
 use block::{At, BadInput, Command, Device, Extent, Outcome, Place, Span, Tag, Time, Verb};
 
@@ -70,6 +72,10 @@ pub struct ProbeBench<'d, D> {
     stride: u64,
     /// How long the device may be busy with our commands before it is given up.
     pub longest: Span,
+    /// How long it may be busy until the present part of a profile ends, whatever was found by then.
+    pub until: Span,
+    /// Parts whose time was over before all of them was asked.
+    pub(crate) hurried: Vec<TimedPart>,
     /// How many commands were issued.
     pub commands: u64,
     /// How many of them write.
@@ -96,6 +102,8 @@ impl<'d, D: Device> ProbeBench<'d, D> {
             scratch,
             stride: 0,
             longest: LONGEST,
+            until: Span(u64::MAX),
+            hurried: Vec::new(),
             commands: 0,
             writes: 0,
             unreadable: Vec::new(),
@@ -132,6 +140,32 @@ impl<'d, D: Device> ProbeBench<'d, D> {
     /// Whether it was busy for longer than it may be.
     pub fn is_overdue(&self) -> bool {
         self.busy_time() > self.longest
+    }
+
+    /// Begins a part that may have to end before all of it was asked; a `turn` takes so long.
+    pub(crate) fn begin(&mut self, part: TimedPart, effort: Thoroughness, turn: Span) {
+        self.until = effort.end_of(part, self.busy_time(), self.left_for_writes(), turn);
+    }
+
+    /// What of a short profile's time is left for writes.
+    pub(crate) fn left_for_writes(&self) -> Span {
+        if self.scratch.is_some() { FOR_WRITES } else { Span(0) }
+    }
+
+    /// Ends it: what follows takes the time that it takes.
+    pub(crate) fn end_part(&mut self) {
+        self.until = Span(u64::MAX);
+    }
+
+    /// When half of the time is over that the present part has left.
+    pub(crate) fn half_time(&self) -> Time {
+        let left = self.until.less(self.busy_time());
+        Time(self.now().0.saturating_add(left.0 / 2))
+    }
+
+    /// Whether the time of the present part is over.
+    pub(crate) fn is_out_of_time(&self) -> bool {
+        self.busy_time() >= self.until
     }
 
     /// Does nothing for a while.

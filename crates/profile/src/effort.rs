@@ -6,6 +6,32 @@ use block::Span;
 /// What a quick profile's reaches of the arm may be off by, ms.
 const KNOWN: f64 = 0.05;
 
+/// What a short profile leaves for writes, where they are tried.
+pub(crate) const FOR_WRITES: Span = Span(80_000_000_000);
+
+/// By then a short profile is to be over, and what follows heads takes so many turns: moves of the arm, the cache, fresh requests.
+const ALL: Span = Span(296_000_000_000);
+const AFTER_HEADS: u64 = 8_000;
+
+/// Parts of a short profile that end when their time is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TimedPart {
+    /// How many heads there are.
+    Heads,
+    /// What moves of the arm take.
+    Seeks,
+    /// Cylinders without data between regions.
+    Borders,
+    /// What throughput each size of chunk has.
+    Chunks,
+    /// What writing takes.
+    Writes,
+    /// What throughput each size of chunk of writes has.
+    WriteChunks,
+    /// Fresh requests, and those that a scheduler would pick.
+    Validation,
+}
+
 /// How thoroughly a drive is learned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Thoroughness {
@@ -17,13 +43,13 @@ pub enum Thoroughness {
 }
 
 impl Thoroughness {
-    /// The device time a map may take after so much was spent.
-    pub(crate) fn map_time(self, spent: Span) -> Span {
+    /// The device time a map may take after so much was spent, so much of all being left for writes.
+    pub(crate) fn map_time(self, spent: Span, left: Span) -> Span {
         let seconds = |seconds: u64| Span(seconds * 1_000_000_000);
         match self {
             Thoroughness::Thorough => seconds(6000),
             // Less where a large memory took long to find: all is to stay within five minutes.
-            Thoroughness::Quick => seconds(225).less(spent).clamp(seconds(60), seconds(180)),
+            Thoroughness::Quick => seconds(215).less(spent + left).clamp(seconds(60), seconds(180)),
         }
     }
 
@@ -34,6 +60,24 @@ impl Thoroughness {
             Thoroughness::Thorough => LONGEST,
             Thoroughness::Quick => Span(480 * 1_000_000_000),
         }
+    }
+
+    /// The device time at which a part ends that begins after so much was spent, whatever it has found by then; sooner by what is left
+    /// for writes after it. A `turn` takes so long.
+    pub(crate) fn end_of(self, part: TimedPart, spent: Span, left: Span, turn: Span) -> Span {
+        let seconds = |seconds: u64| Span(seconds * 1_000_000_000);
+        // When it ends, and how long it may take at the least.
+        let (end, least) = match (self, part) {
+            (Thoroughness::Thorough, _) => return Span(u64::MAX),
+            (_, TimedPart::Heads) => (ALL.less(Span(turn.0 * AFTER_HEADS)).min(seconds(255).less(left)), 15),
+            (_, TimedPart::Seeks) => (seconds(265).less(left), 40),
+            (_, TimedPart::Borders) => (seconds(250).less(left), 0),
+            (_, TimedPart::Chunks) => (seconds(262).less(left), 0),
+            (_, TimedPart::Writes) => (seconds(285), 40),
+            (_, TimedPart::WriteChunks) => (seconds(285), 0),
+            (_, TimedPart::Validation) => (ALL, 5),
+        };
+        end.max(spent + seconds(least))
     }
 
     /// Trials of a reach end once it is off by no more than this in 95 of 100 cases, ms; at 0 there are as many as a profile ever makes.
@@ -71,8 +115,37 @@ impl Thoroughness {
                  throughput by chunk from one run of each size instead of three; \
                  heads counted, and cylinders without data looked for between zones, for less than a minute; \
                  what is left of the overhead of a read that waited in the drive not measured; \
-                 what is not mapped within three minutes, less where a large memory took long to find, taken to go on as before",
+                 what is not mapped within three minutes, less where a large memory took long to find, taken to go on as before; \
+                 after five minutes in all nothing more is asked, and what was not looked at to its end is graded less",
             ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_of_a_short_profile_end_one_after_the_other_within_five_minutes() {
+        use TimedPart::{Borders, Chunks, Heads, Seeks, Validation, WriteChunks, Writes};
+        let seconds = |seconds: u64| Span(seconds * 1_000_000_000);
+        for (spent, rpm) in (0..400).map(seconds).flat_map(|spent| [4_200, 7_200, 15_000].map(|rpm| (spent, rpm))) {
+            let turn = Span(60_000_000_000 / rpm);
+            let ends = [Heads, Seeks, Borders, Chunks, Writes, WriteChunks, Validation].map(|part| {
+                let [end, before_writes] =
+                    [Span(0), FOR_WRITES].map(|left| Thoroughness::Quick.end_of(part, spent, left, turn));
+                assert!(end >= spent && before_writes <= end, "{part:?} after {spent:?}");
+                assert_eq!(Thoroughness::Thorough.end_of(part, spent, FOR_WRITES, turn), Span(u64::MAX));
+                end
+            });
+            assert!(ends[6] < seconds(300) || spent > seconds(290), "after {spent:?}: {ends:?}");
+            assert!(spent > seconds(160) || ends[0] < ends[1] && ends[2..5].is_sorted(), "{ends:?}");
+            // What turns faster is asked as much sooner, so that more time is left for heads.
+            let slower = Thoroughness::Quick.end_of(Heads, spent, Span(0), Span(2 * turn.0));
+            assert!(slower < ends[0] || spent > seconds(140), "after {spent:?}: {ends:?}");
+            let [map, before_writes] = [Span(0), FOR_WRITES].map(|left| Thoroughness::Quick.map_time(spent, left));
+            assert!(before_writes <= map && before_writes >= seconds(60) && before_writes <= seconds(135), "{spent:?}");
         }
     }
 }

@@ -1,9 +1,11 @@
 //! The angle of a sector as a completion shows it. The clock is kept in step by reading old acquaintances again.
 
+use crate::Thoroughness;
 use crate::bench::ProbeBench;
 use crate::clock::PhaseClock;
+use crate::effort::TimedPart;
 use crate::estimate::{fraction, signed_fraction};
-use block::{BadInput, Device, Extent, Time, Verb};
+use block::{BadInput, Device, Extent, Span, Time, Verb};
 use disk::Ahead;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -92,6 +94,28 @@ impl<'b, 'd, D: Device> Eye<'b, 'd, D> {
             looked,
             interval: SOON,
         }
+    }
+
+    /// Begins a part that may have to end before all of it was asked.
+    pub(crate) fn begin(&mut self, part: TimedPart, effort: Thoroughness) {
+        self.bench.begin(part, effort, Span(self.clock.period as u64));
+    }
+
+    /// A part that ends when its time is over; the bench keeps which of them did.
+    ///
+    /// # Errors
+    /// Those of what is done in it.
+    pub(crate) fn in_time<T>(
+        &mut self,
+        part: TimedPart,
+        effort: Thoroughness,
+        learn: impl FnOnce(&mut Eye<'b, 'd, D>) -> Result<T, BadInput>,
+    ) -> Result<T, BadInput> {
+        self.begin(part, effort);
+        let found = learn(self)?;
+        self.bench.hurried.extend(self.bench.is_out_of_time().then_some(part));
+        self.bench.end_part();
+        Ok(found)
     }
 
     /// The angle at which a sector has passed, revolutions: its end, later by all that is constant in a completion.

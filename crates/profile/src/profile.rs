@@ -14,7 +14,7 @@
 use crate::bench::ProbeBench;
 use crate::clock::PhaseClock;
 use crate::curve::smooth;
-use crate::effort::Thoroughness;
+use crate::effort::{Thoroughness, TimedPart};
 use crate::estimate::NS_PER_MS;
 use crate::eye::Eye;
 use crate::map::{TrackGeometry, TrackMap};
@@ -136,6 +136,8 @@ pub struct DriveKnowledge {
     pub shift: u32,
     /// The map of sectors to tracks and angles.
     pub geometry: TrackGeometry,
+    /// Parts whose time was over before all of them was asked.
+    pub(crate) hurried: Vec<TimedPart>,
     /// Cylinders without data that the arm crosses between regions; they are counted.
     pub hidden: u64,
     /// What the arm takes.
@@ -285,17 +287,20 @@ fn learn<D: Device>(
         return Ok(ProfileOutcome::Unmapped(effort, why));
     }
     watch.step(ProfileStep::Heads);
-    let mut geometry = heads::learn(&mut eye, &mut map, effort)?;
+    let mut geometry = eye.in_time(TimedPart::Heads, effort, |eye| heads::learn(eye, &mut map, effort))?;
     watch.step(ProfileStep::Cache);
     let mut cache = cache::learn(eye.bench, &geometry, eye.clock.period)?;
     eye.ahead = (cache.ahead, cache.read_ahead >> eye.bench.shift);
     watch.step(ProfileStep::Seeks);
-    let moves = seek::learn(&mut eye, &geometry, Verb::Read, effort)?;
-    let hidden = borders::learn(&mut eye, &mut geometry, &moves, effort)?;
-    let late = match effort {
-        Thoroughness::Thorough => late::learn(&mut eye, &geometry, &moves)?,
-        Thoroughness::Quick => Late::default(),
-    };
+    let moves = eye.in_time(TimedPart::Seeks, effort, |eye| seek::learn(eye, &geometry, Verb::Read, effort))?;
+    let period = eye.clock.period_ms();
+    if let Some(why) = map.guessed.and_then(|_| moves.falls_short(period, geometry.all_cylinders())) {
+        // What follows goes by what the arm takes.
+        return Ok(ProfileOutcome::Unmapped(effort, why));
+    }
+    let hidden = eye.in_time(TimedPart::Borders, effort, |eye| borders::learn(eye, &mut geometry, &moves, effort))?;
+    let is_thorough = effort == Thoroughness::Thorough;
+    let late = if is_thorough { late::learn(&mut eye, &geometry, &moves)? } else { Late::default() };
     watch.step(ProfileStep::Transfer);
     let transfer = transfer::learn(&mut eye, &geometry)?;
     let block = cache.mb_s.map(|_| cache.block_ns());
@@ -303,12 +308,10 @@ fn learn<D: Device>(
     cache.mb_s = (delivery.block > 0.0).then(|| BLOCK_NS_AT_1_MB_S / delivery.block);
     let queue = queue::learn(&mut eye, &geometry, &moves, effort)?;
     let all = (0, eye.bench.mapped_sectors());
-    let chunks = chunk::learn(&mut eye, &geometry, Verb::Read, all, effort)?;
+    let sweep = |eye: &mut Eye<D>| chunk::learn(eye, &geometry, Verb::Read, all, effort);
+    let chunks = eye.in_time(TimedPart::Chunks, effort, sweep)?;
     // What begins wherever the head lands shows nothing of how long it took.
-    let large = match transfer.on_arrival {
-        true => None,
-        false => large::learn(&mut eye, &geometry, Verb::Read, all)?,
-    };
+    let large = if transfer.on_arrival { None } else { large::learn(&mut eye, &geometry, Verb::Read, all)? };
     let looked_at = geometry.clone();
     let geometry = geometry.over(map);
     let writes = learn_writes(&mut eye, &geometry, &moves, cache.block_ns(), effort, watch)?;
@@ -319,13 +322,14 @@ fn learn<D: Device>(
         cache.mb_s = Some(BLOCK_NS_AT_1_MB_S / delivery.block);
     }
     watch.step(ProfileStep::Validation);
-    let validation = try_out(&mut eye, &geometry, &moves, &late)?;
-    let clock = eye.clock;
+    let validation = try_out(&mut eye, &geometry, &moves, &late, effort)?;
+    let (clock, hurried) = (eye.clock, std::mem::take(&mut eye.bench.hurried));
     Ok(ProfileOutcome::Disk(Box::new(DriveKnowledge {
         effort,
         clock,
         shift: eye.bench.shift,
         geometry,
+        hurried,
         hidden,
         moves,
         late,
@@ -364,7 +368,7 @@ fn survey<D: Device>(
     watch: &mut dyn ProgressWatcher,
 ) -> Result<TrackMap, BadInput> {
     watch.step(ProfileStep::Map);
-    let until = eye.bench.now() + effort.map_time(eye.bench.busy_time());
+    let until = eye.bench.now() + effort.map_time(eye.bench.busy_time(), eye.bench.left_for_writes());
     let mut survey = MapSurvey { eye, map: TrackMap::default(), until, regular_until: 0 };
     survey.run(watch)?;
     let MapSurvey { eye, map, .. } = survey;
@@ -385,10 +389,13 @@ fn learn_writes<D: Device>(
     let Some((first, end)) = eye.bench.writable() else { return Ok(None) };
     watch.step(ProfileStep::Writes);
     let field = Field { geometry, first, end };
-    let buffer = buffer::learn(eye, &field)?;
-    let bus = buffer.block.unwrap_or(block) * f64::from(1u32 << eye.bench.shift) / NS_PER_MS;
-    let writes = write::learn(eye, &field, moves, bus, effort)?;
-    let chunks = chunk::learn(eye, geometry, Verb::Write { fua: false }, (first, end), effort)?;
+    let (writes, buffer) = eye.in_time(TimedPart::Writes, effort, |eye| {
+        let buffer = buffer::learn(eye, &field)?;
+        let bus = buffer.block.unwrap_or(block) * f64::from(1u32 << eye.bench.shift) / NS_PER_MS;
+        Ok((write::learn(eye, &field, moves, bus, effort)?, buffer))
+    })?;
+    let sweep = |eye: &mut Eye<D>| chunk::learn(eye, geometry, Verb::Write { fua: false }, (first, end), effort);
+    let chunks = eye.in_time(TimedPart::WriteChunks, effort, sweep)?;
     Ok(Some((writes, buffer, chunks)))
 }
 
@@ -398,11 +405,20 @@ fn try_out<D: Device>(
     geometry: &TrackGeometry,
     moves: &SeekTimes,
     late: &Late,
+    effort: Thoroughness,
 ) -> Result<Validation, BadInput> {
+    eye.begin(TimedPart::Validation, effort);
+    let until = eye.bench.until;
+    if geometry.map.guessed.is_some() {
+        // What a scheduler would pick is then asked in any case.
+        eye.bench.until = Span(eye.bench.busy_time().0.midpoint(until.0));
+    }
     let mut validation = validate(eye, geometry, moves)?;
+    eye.bench.until = until;
     if validation.is_doubtful(eye.clock.period_ms(), moves, late) || geometry.map.guessed.is_some() {
         validation.lost = pick(eye, geometry, moves)?;
     }
+    eye.bench.end_part();
     Ok(validation)
 }
 

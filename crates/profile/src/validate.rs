@@ -57,6 +57,9 @@ pub fn validate<D: Device>(
     let mut last = eye.bench.draw.below(all);
     eye.visit(last)?;
     for _ in 0..REQUESTS {
+        if eye.bench.is_out_of_time() {
+            break;
+        }
         let next = eye.bench.draw.below(all);
         if !eye.visit(last)? {
             last = next;
@@ -116,6 +119,9 @@ pub fn pick<D: Device>(eye: &mut Eye<D>, geometry: &TrackGeometry, moves: &SeekT
     let all = eye.bench.sectors();
     let (mut predicted, mut lost, mut squares) = (0.0, 0.0, 0.0);
     for _ in 0..REQUESTS {
+        if eye.bench.is_out_of_time() {
+            break;
+        }
         let last = eye.bench.draw.below(all);
         if !eye.visit(last)? {
             continue;

@@ -1,6 +1,7 @@
 //! Whether what was found may be believed: a profile of a device that does not hold still, or of a host that is late, says so.
 
 use crate::Thoroughness;
+use crate::effort::TimedPart;
 use crate::map::TrackMap;
 use crate::probe::late::Late;
 use crate::probe::seek::SeekTimes;
@@ -24,6 +25,9 @@ const UNEVEN: f64 = 1.0 / 600.0;
 
 /// Share of the tracks of a good profile of which it may be unknown on which head they are.
 const HEADLESS: f64 = 0.1;
+
+/// Fresh requests that a good profile was tried by, at least.
+const LEAST_TRIED: usize = 200;
 
 /// By what share a scheduler that believes a profile may be slower than by the truth, if the profile is of any use.
 const SLOWER: f64 = 0.05;
@@ -58,6 +62,18 @@ impl TrackMap {
     }
 }
 
+impl SeekTimes {
+    /// Why they are none to go by, with turns of so many ms and so many cylinders, if they are not.
+    pub(crate) fn falls_short(&self, period: f64, cylinders: u64) -> Option<String> {
+        let overhead = self.overhead();
+        if !(0.0..period).contains(&overhead) {
+            return Some(format!("an overhead of {overhead:.2} ms was found, and a turn takes {period:.2} ms"));
+        }
+        let longest = self.curve().iter().map(|(_, ms)| *ms).fold(0.0, f64::max);
+        (longest <= 0.0 && cylinders > 1).then(|| "no move of the arm was found to take any time".into())
+    }
+}
+
 impl Validation {
     /// Share of fresh requests that came a revolution or more off beyond those whose seeks fail to settle or spread.
     fn off(&self, period: f64, moves: &SeekTimes, late: &Late) -> f64 {
@@ -84,15 +100,8 @@ impl DriveKnowledge {
         if let Err(error) = read_back {
             return Grade::Refused(format!("what was found is no drive: {}", error.what));
         }
-        let overhead = self.moves.overhead();
-        if !(0.0..period).contains(&overhead) {
-            return Grade::Refused(format!(
-                "an overhead of {overhead:.2} ms was found, and a turn takes {period:.2} ms"
-            ));
-        }
-        let longest = self.moves.curve().iter().map(|(_, ms)| *ms).fold(0.0, f64::max);
-        if longest <= 0.0 && self.geometry.all_cylinders() > 1 {
-            return Grade::Refused("no move of the arm was found to take any time".into());
+        if let Some(why) = self.moves.falls_short(period, self.geometry.all_cylinders()) {
+            return Grade::Refused(why);
         }
         let tried = self.validation.pairs.len();
         let off = self.validation.off(period, &self.moves, &self.late);
@@ -126,18 +135,36 @@ impl DriveKnowledge {
                 "on which head they are was not found of {:.0} % of the tracks, in bands that end sooner than others do",
                 100.0 * headless
             )),
-            _ => self.geometry.common_tracks().map_or(Grade::Good, |common| {
-                Grade::Usable(format!(
-                    "one head was found, but zones have {common} tracks or a multiple of that, as on a drive of more heads"
-                ))
-            }),
+            _ if tried < LEAST_TRIED => Grade::Usable(format!(
+                "in the time there is, no more than {tried} fresh requests could be asked to try it"
+            )),
+            _ => self.doubt_of_parts().map_or(Grade::Good, Grade::Usable),
         }
+    }
+
+    /// What leaves a doubt that no fresh request shows, if anything does.
+    fn doubt_of_parts(&self) -> Option<String> {
+        if let Some(heads) = self.geometry.other_heads() {
+            return Some(format!(
+                "one head was found, but zones, or what turns otherwise inside them, end where those of a drive of {heads} heads would"
+            ));
+        }
+        // Zones tell as many heads, by the greatest number of tracks that they have in common.
+        let is_told = self.geometry.map.without_gaps().common_tracks() == Some(self.geometry.heads);
+        let what = self.hurried.iter().find_map(|part| match part {
+            TimedPart::Heads if !is_told => Some("heads were counted"),
+            TimedPart::Seeks => Some("moves of the arm were measured over all distances"),
+            TimedPart::Writes => Some("all that writing takes was measured"),
+            _ => None,
+        })?;
+        Some(format!("the time there is was over before {what}"))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::map::{Arrangement, TrackGeometry};
     use crate::platter::{PERIOD, Platter, known};
 
     #[test]
@@ -193,6 +220,22 @@ mod tests {
         }
         assert_eq!(of(&|it| (it.validation.sooner, it.moves.spread) = (0.1, 0.15 * period)), "good");
         assert_eq!(of(&|it| it.validation.pairs.clear()), "usable");
+        for (left, grade) in [(LEAST_TRIED, "good"), (LEAST_TRIED - 1, "usable")] {
+            assert_eq!(of(&|it| it.validation.pairs.truncate(left)), grade, "{left}");
+        }
+        let hurried = |part| of(&|it| it.hurried = vec![part]);
+        assert_eq!([TimedPart::Heads, TimedPart::Seeks, TimedPart::Writes].map(hurried), ["usable"; 3]);
+        assert_eq!([TimedPart::Borders, TimedPart::Chunks, TimedPart::WriteChunks].map(hurried), ["good"; 3]);
+        // Heads that were not counted to the end are told by zones that have as many tracks in common, and doubted by others.
+        for (cylinders, heads, grade) in
+            [([7, 8, 9, 11, 5], 2, "good"), ([8, 10, 4, 12, 5], 2, "usable"), ([7, 8, 9, 11, 5], 1, "usable")]
+        {
+            let zones = cylinders.map(|cylinders| (cylinders, 200 + cylinders as u32));
+            let map = Platter::of_zones(2, &zones).geometry.map;
+            let geometry = TrackGeometry::new(map, heads, Arrangement::Heads);
+            let judged = of(&|it| (it.geometry, it.hurried) = (geometry.clone(), vec![TimedPart::Heads]));
+            assert_eq!(judged, grade, "{cylinders:?}, {heads}");
+        }
         let still = |it: &mut DriveKnowledge| {
             let overhead = it.moves.overhead();
             it.moves.points.iter_mut().for_each(|point| point.reach.mean = overhead);

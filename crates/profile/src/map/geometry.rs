@@ -1,6 +1,6 @@
 //! Which tracks share a cylinder, and so how far apart any two are for the arm.
 
-use super::{MapRegion, TrackMap};
+use super::{MOST_HEADS, MapRegion, TrackMap};
 
 /// How the tracks of a region lie over heads and cylinders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,12 +20,25 @@ pub struct TrackAddress {
     pub head: u64,
 }
 
-/// Regions that are so many have no number of tracks in common by chance, but seldom.
+/// Zones that are fewer may end as bands would by chance.
 const FEW: usize = 4;
 
-/// The greatest number that divides both.
-fn greatest_divisor(one: u64, other: u64) -> u64 {
-    if other == 0 { one } else { greatest_divisor(other, one % other) }
+/// Whether regions of so many tracks are bands of so many heads: each head's tracks end a region, but for those of the last one, with
+/// which the next band may go on.
+fn are_bands(regions: &[u64], heads: u64) -> bool {
+    let mut regions = regions.iter().copied();
+    let mut left = regions.next().unwrap_or(0);
+    while left > 0 {
+        let width = left;
+        for head in 1..heads {
+            match regions.next() {
+                Some(tracks) if tracks == width || (tracks > width && head + 1 == heads) => left = tracks - width,
+                _ => return false,
+            }
+        }
+        left = if left > 0 { left } else { regions.next().unwrap_or(0) };
+    }
+    true
 }
 
 /// A map with cylinders.
@@ -133,14 +146,29 @@ impl TrackGeometry {
         unknown as f64 / all.max(1) as f64
     }
 
-    /// Of how many tracks, or a multiple of that, all regions are, where one head was found: of a drive with one head that is no other
-    /// number than one, unless its regions are few, or alike. The last one ends where the drive does.
+    /// Where one head was found, how many more there may be, by where zones end or tracks turn otherwise inside them.
     #[must_use]
-    pub fn common_tracks(&self) -> Option<u64> {
-        let regions = self.map.regions.split_last().map_or(&[][..], |(_, whole)| whole);
-        let are_alike = regions.windows(2).all(|pair| pair[0].track_count() == pair[1].track_count());
-        let common = regions.iter().map(MapRegion::track_count).fold(0, greatest_divisor);
-        (self.heads == 1 && regions.len() >= FEW && !are_alike && common > 1).then_some(common)
+    pub fn other_heads(&self) -> Option<u64> {
+        if self.heads > 1 {
+            return None;
+        }
+        match self.map.without_gaps().common_tracks() {
+            Some(common) => (common > 1).then_some(common),
+            None => self.heads_by_regions(),
+        }
+    }
+
+    /// Of how many heads there would be bands such that regions of one kind, one after the other, end where heads change: if there are
+    /// no more than a few bands in a zone, no period shows. The most there may be; nothing where most zones are not so.
+    fn heads_by_regions(&self) -> Option<u64> {
+        let kinds = self.map.regions.chunk_by(|a, b| (a.round, a.track) == (b.round, b.track));
+        let zones: Vec<Vec<u64>> =
+            kinds.filter(|zone| zone.len() > 1).map(|zone| zone.iter().map(MapRegion::track_count).collect()).collect();
+        // Zones that are all as long may be of one kind, too, as may the bands of any drive.
+        let zones: Vec<Vec<u64>> =
+            zones.into_iter().filter(|zone| zone.iter().any(|tracks| *tracks != zone[0])).collect();
+        let fits = |heads: &u64| 4 * zones.iter().filter(|zone| are_bands(zone, *heads)).count() >= 3 * zones.len();
+        if zones.len() < FEW { None } else { (2..=MOST_HEADS).rev().find(fits) }
     }
 
     /// Where a region's track lies.

@@ -349,17 +349,68 @@ fn of_one_head(tracks: &[u64]) -> TrackGeometry {
     TrackGeometry::new(TrackMap { regions, remaps: Vec::new(), guessed: None }, 1, Arrangement::Heads)
 }
 
+/// Regions of so many tracks: those of a zone are of one kind.
+fn in_zones(zones: &[&[u64]]) -> TrackGeometry {
+    let mut split = of_one_head(&zones.concat());
+    let mut at = 0;
+    for (zone, regions) in zones.iter().enumerate() {
+        let (round, track) = (100 + zone as u32, 100 + zone as u64);
+        for tracks in *regions {
+            let first = if at == 0 { 0 } else { split.map.regions[at - 1].end() };
+            let sectors = tracks * track;
+            let plain = MapRegion { levels: Vec::new(), runs: Vec::new(), ..split.map.regions[at].again(first, 0.3) };
+            split.map.regions[at] = MapRegion { round, track, sectors, ..plain };
+            at += 1;
+        }
+    }
+    split
+}
+
+/// Of 2434 of the drawn drives each zone is a band of 64 tracks a head, and one of 61.
 #[test]
-fn regions_that_have_a_number_of_tracks_in_common_are_hardly_of_one_head() {
+fn regions_that_end_where_heads_change_tell_how_many_there_are() {
+    for (zone, heads) in [
+        (&[64, 125, 61][..], Some(2)),
+        (&[64, 128, 125, 61], Some(2)),
+        (&[64, 64 + 30, 30, 64], None),
+        (&[64, 64, 94, 30], None),
+        (&[64, 64, 64, 94, 30, 30], None),
+        (&[250], None),
+        (&[125, 125], None),
+    ] {
+        assert_eq!(in_zones(&[zone; 5]).other_heads(), heads, "{zone:?}");
+        assert_eq!(in_zones(&[zone; 3]).other_heads(), None, "too few");
+    }
+    for heads in 3..9 {
+        let others = vec![64; heads - 2];
+        let narrow = vec![30; heads - 2];
+        let zone = [&[64][..], &others, &[94], &narrow, &[30]].concat();
+        assert_eq!(in_zones(&[&zone[..]; 5]).other_heads(), Some(heads as u64), "{zone:?}");
+    }
+}
+
+#[test]
+fn zones_may_have_a_number_of_tracks_in_common() {
     for (tracks, common) in [
         (&[8, 12, 20, 4, 5][..], Some(4)),
-        (&[8, 12, 21, 4, 5], None),
+        (&[8, 12, 21, 4, 5], Some(1)),
         (&[6, 6, 9, 12, 1], Some(3)),
         (&[6, 6, 6, 6, 1], None),
         (&[8, 12, 20, 4], None),
+        (&[48, 72, 24, 48, 5], Some(24)),
+        (&[50, 100, 50, 50, 5], None),
     ] {
-        assert_eq!(of_one_head(tracks).common_tracks(), common, "{tracks:?}");
+        assert_eq!(of_one_head(tracks).map.common_tracks(), common, "{tracks:?}");
     }
-    let of_three = TrackGeometry { heads: 3, ..of_one_head(&[6, 6, 9, 12, 1]) };
-    assert_eq!(of_three.common_tracks(), None);
+    // What turns otherwise inside a zone ends none; and of more heads found there is no doubt.
+    let split = in_zones(&[&[64, 125, 61], &[6], &[10, 2], &[4], &[5]]);
+    assert_eq!((split.map.common_tracks(), split.other_heads()), (Some(2), Some(2)));
+    assert_eq!(TrackGeometry { heads: 2, ..split }.other_heads(), None);
+    // A region that begins inside a track has it in common with the one before.
+    let mut shared = of_one_head(&[8, 12, 20, 4, 5]).map;
+    let again = shared.regions[1].again(shared.regions[1].first + 5 * shared.regions[1].track + 3, 0.3);
+    let rest = shared.regions[1].end() - again.first;
+    shared.regions[1].sectors -= rest;
+    shared.regions.insert(2, MapRegion { skip: 3, sectors: rest, ..again });
+    assert_eq!(shared.common_tracks(), Some(4));
 }

@@ -9,6 +9,17 @@ pub use geometry::{Arrangement, TrackAddress, TrackGeometry};
 pub(crate) use region::ALIKE;
 pub use region::{MapRegion, PatternLevel, SectorPlace, TrackRun};
 
+/// Zones that are so many have no number of tracks in common by chance, but seldom.
+const FEW: usize = 4;
+
+/// Heads that a drive has, at most, as far as zones tell.
+const MOST_HEADS: u64 = 24;
+
+/// The greatest number that divides both.
+fn greatest_divisor(one: u64, other: u64) -> u64 {
+    if other == 0 { one } else { greatest_divisor(other, one % other) }
+}
+
 /// A drive's map: regions in ascending sectors without a gap between them, and sectors that lie elsewhere.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TrackMap {
@@ -29,6 +40,28 @@ impl TrackMap {
         let cut = |region: &MapRegion| MapRegion { sectors: region.sectors.min(end - region.first), ..region.clone() };
         let remaps = self.remaps.iter().copied().filter(|(sector, _)| *sector < end).collect();
         TrackMap { regions: regions.map(cut).collect(), remaps, guessed: None }
+    }
+
+    /// How many tracks follow one another that are of one kind, as those of a zone are.
+    fn zone_tracks(&self) -> Vec<u64> {
+        let zones = self.regions.chunk_by(|a, b| (a.round, a.track) == (b.round, b.track));
+        let tracks = |zone: &[MapRegion]| {
+            // A region that begins inside a track shares it with the one before.
+            let shared = zone.iter().skip(1).filter(|region| region.place(region.first).sector > 0).count() as u64;
+            zone.iter().map(MapRegion::track_count).sum::<u64>() - shared
+        };
+        zones.map(tracks).collect()
+    }
+
+    /// Of how many tracks, or a multiple of that, all zones are, as they are of a multiple of a drive's heads in whatever order these
+    /// come; nothing where zones are few, or alike, or so many are more than a drive has heads. The last one ends where the drive does.
+    #[must_use]
+    pub fn common_tracks(&self) -> Option<u64> {
+        let zones = self.zone_tracks();
+        let zones = zones.split_last().map_or(&[][..], |(_, whole)| whole);
+        let are_alike = zones.windows(2).all(|pair| pair[0] == pair[1]);
+        let common = zones.iter().copied().fold(0, greatest_divisor);
+        (zones.len() >= FEW && !are_alike && common <= MOST_HEADS).then_some(common)
     }
 
     /// The index of the region that holds a sector.

@@ -186,7 +186,7 @@ struct Trial {
 }
 
 /// The reach from tracks to tracks, as `pick` draws them; known well enough once it is off by no more than `enough` ms, in 95 of
-/// 100 cases. Nothing where there are no such tracks, or too few trials tell anything.
+/// 100 cases. Nothing where there are no such tracks, or too few trials tell anything in the time there is.
 ///
 /// # Errors
 /// As [`crate::bench::ProbeBench::read`].
@@ -211,7 +211,7 @@ pub fn reach<'r, D: Device>(
     }
     let mut low = high - period;
     let mut asked = 0;
-    while high - low > ROUGH * period && asked < MISHAPS {
+    while high - low > ROUGH * period && asked < MISHAPS && !eye.bench.is_out_of_time() {
         asked += 1;
         let middle = low + (high - low) / 2.0;
         let Some(way) = pick(eye) else { return Ok(None) };
@@ -222,7 +222,7 @@ pub fn reach<'r, D: Device>(
     let mut fitted = ReachFit::new(all_spreads());
     let (mut centre, mut half) = ((low + high) / 2.0, BEGINS * period);
     let mut mishaps = 0;
-    while trials.len() < TRIALS.1 && mishaps < MISHAPS {
+    while trials.len() < TRIALS.1 && mishaps < MISHAPS && !eye.bench.is_out_of_time() {
         let wanted = centre + (2.0 * eye.bench.draw.unit() - 1.0) * half;
         let Some(way) = pick(eye) else { return Ok(None) };
         let Some((trial, _)) = trial(eye, verb, way, wanted)? else {

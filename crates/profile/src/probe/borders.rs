@@ -36,7 +36,7 @@ pub fn learn<D: Device>(
     let mut hidden = Vec::with_capacity(borders);
     let until = eye.bench.now() + effort.borders_time();
     for border in 0..borders {
-        if eye.bench.now() >= until {
+        if eye.bench.now() >= until || eye.bench.is_out_of_time() {
             break;
         }
         // Twice, before it is believed.

@@ -83,6 +83,10 @@ pub fn learn<D: Device>(
     let starts: Vec<u64> = (0..runs(effort)).map(start).collect();
     let mut sweep = Vec::new();
     for size in sizes(1 << shift) {
+        if eye.bench.is_out_of_time() {
+            // Larger ones might be better.
+            return Ok(Chunks { sweep, optimal: None });
+        }
         let chunk = u64::from(size >> shift);
         let want = (TRACKS * region.track).max(CHUNKS * chunk);
         if want > most {

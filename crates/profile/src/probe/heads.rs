@@ -50,6 +50,10 @@ pub fn learn<D: Device>(eye: &mut Eye<D>, all: &mut TrackMap, effort: Thoroughne
         let what = "in the time there is, no track of it was found to stay where it is";
         return Err(eye.bench.error(what, "let nothing else use the device or the processor, and profile it again"));
     };
+    if effort == Thoroughness::Quick && region.levels.is_empty() && map.common_tracks() == Some(1) {
+        // No period shows, and no other number of heads divides the tracks of every zone: to ask the arm would tell no more.
+        return Ok(TrackGeometry::new(map, 1, Arrangement::Heads));
+    }
     let by_runs = if region.levels.is_empty() { runs::count_single(eye, &map, effort)? } else { None };
     let (heads, arrangement) = match (by_runs, region.run_tracks()) {
         (Some((heads, width)), _) => (heads, Arrangement::Bands(width)),
@@ -290,13 +294,17 @@ fn count_by_steps<D: Device>(
     let mut looked_at = COMPARED.0.min(most);
     loop {
         // So many heads show two steps by then.
-        while (reaches.len() as u64) < 2 * looked_at - 1 && eye.bench.now() < until {
+        while (reaches.len() as u64) < 2 * looked_at - 1 && eye.bench.now() < until && !eye.bench.is_out_of_time() {
             let tracks = reaches.len() as u64 + 1;
             reaches.push(reach_apart(eye, region, tracks, starts, 0.0)?.mean);
         }
         let known = reaches.len().div_ceil(2);
-        let is_last = looked_at == most || eye.bench.now() >= until;
+        let is_last = looked_at == most || eye.bench.now() >= until || eye.bench.is_out_of_time();
         let found = (2..=known).rev().find(|heads| has_steps(&reaches, *heads));
+        if reaches.len() as u64 >= COMPARED.0 {
+            // As much as is looked at where there is time enough.
+            eye.bench.end_part();
+        }
         // A part of all heads shows some steps, too, but not all.
         if let Some(heads) = found.filter(|heads| is_last || rises_by(&reaches, *heads)) {
             return Ok(heads as u64);
@@ -347,7 +355,8 @@ fn dip<D: Device>(
     (run, limit): (u64, f64),
     effort: Thoroughness,
 ) -> Result<Option<(u64, u64)>, BadInput> {
-    let until = eye.bench.now() + effort.heads_time();
+    // As long again is left to look at the first tracks one by one.
+    let until = (eye.bench.now() + effort.heads_time()).min(eye.bench.half_time());
     let last = FAR.min(region.last_track());
     for tracks in (run + 1..last).step_by(run as usize) {
         if eye.bench.now() >= until {
@@ -387,6 +396,9 @@ fn is_mirrored<D: Device>(
     let begins = region.place(region.first);
     let first = (begins.track + u64::from(begins.sector > 0)).next_multiple_of(period);
     for _ in 0..ASKED {
+        if eye.bench.is_out_of_time() {
+            break;
+        }
         let into = eye.bench.draw.below((run / 2).max(1));
         let [from, to] = [first + into, first + tracks - into].map(|number| PatternTrack { region, number });
         match super::arm::catches(eye, Verb::Read, TrialPath::new(from, to), limit)? {
@@ -419,6 +431,20 @@ mod tests {
         let error = with_eye(&mut platter, |eye| learn(eye, &mut map, Thoroughness::Thorough))
             .expect_err("all of it is guessed");
         assert!(error.what.contains("no track of it was found") && !error.mend.is_empty(), "{error}");
+    }
+
+    /// Zones whose tracks have no divisor in common tell one head, if no period shows; at length the arm is asked all the same.
+    #[test]
+    fn in_short_the_arm_is_not_asked_where_zones_tell_one_head() {
+        for (first, effort, is_asked) in
+            [(61, Thoroughness::Quick, false), (60, Thoroughness::Quick, true), (61, Thoroughness::Thorough, true)]
+        {
+            let mut platter = Platter::of_zones(1, &[(first, 200), (80, 180), (48, 160), (32, 150), (20, 140)]);
+            let mut map = platter.geometry.map.clone();
+            map.regions.iter_mut().for_each(|region| region.levels.clear());
+            let found = with_eye(&mut platter, |eye| learn(eye, &mut map, effort)).expect("it answers");
+            assert_eq!((found.heads, !platter.log.is_empty()), (1, is_asked), "{first}, {effort:?}");
+        }
     }
 
     /// A region of bands four tracks wide, whose runs have tracks of so many sectors.

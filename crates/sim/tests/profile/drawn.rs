@@ -381,20 +381,21 @@ fn heads_are_counted_where_bands_hardly_repeat_or_seem_to() {
     }
 }
 
-/// One head, or a memory of many segments, took up to fifty minutes.
+/// One head, or a memory of many segments, took up to fifty minutes, and seven where each part had a time of its own.
 #[test]
-fn in_short_heads_and_borders_are_looked_at_for_a_minute() {
+fn in_short_all_parts_end_within_five_minutes() {
     for seed in [2010, 2024, 2310] {
         let fate = befall(seed, &draw(seed), Thoroughness::Quick).unwrap_or_else(|why| panic!("{seed}: {why}"));
         assert_eq!(fate.heads.0, fate.heads.1, "seed {seed}");
-        assert!(fate.minutes < 7.5, "seed {seed}: {} min", fate.minutes);
+        assert!(fate.minutes < 5.0, "seed {seed}: {} min", fate.minutes);
     }
 }
 
-/// Of 2146 and 4046 many bands are narrower than the others, and end with regions of the map, of which nothing tells the heads.
+/// Of 2146 and 4046 many bands are narrower than the others, and end with regions of the map, of which nothing tells the heads; of 2434
+/// a zone is one band and a narrower one.
 #[test]
 fn drives_of_many_narrow_bands_are_not_graded_good() {
-    for seed in [2146, 4046] {
+    for seed in [2146, 4046, 2434] {
         let fate = befall(seed, &draw(seed), Thoroughness::Quick).unwrap_or_else(|why| panic!("{seed}: {why}"));
         assert!(matches!(fate.grade, Grade::Usable(_)), "seed {seed}: {:?}", fate.grade);
     }
