@@ -113,7 +113,7 @@ impl Thoroughness {
                 "quick: seeks over one distance an octave instead of three, and over four more where these tell least of the \
                  curve, each within 0.05 ms, so that the curve between may be off by more than 0.1 ms; late seeks not looked for; \
                  throughput by chunk from one run of each size instead of three; \
-                 heads counted, and cylinders without data looked for between zones, for less than a minute; \
+                 each way of counting heads, and the search for cylinders without data between zones, for less than a minute; \
                  what is left of the overhead of a read that waited in the drive not measured; \
                  what is not mapped within three minutes, less where a large memory took long to find, taken to go on as before; \
                  after five minutes in all nothing more is asked, and what was not looked at to its end is graded less",
