@@ -66,8 +66,8 @@ pub struct Drive {
     pub(crate) rules: Queue,
     pub(crate) seek_by: block::SeekBy,
     pub(crate) bus: Bus,
-    /// Whether it has none of the habits that only some drives have: then most reads are begun without a test for each of them.
-    pub(crate) is_plain: bool,
+    /// What most reads ask for on their way.
+    pub(crate) read_path: ReadPath,
     /// Time of a block on the bus, in 2⁻¹⁶ ns, of a read and of a write.
     pub(crate) read_block: u64,
     pub(crate) write_block: u64,
@@ -136,7 +136,7 @@ impl Drive {
             rules: sheet.queue,
             seek_by: sheet.seek_by,
             bus: sheet.bus,
-            is_plain: is_plain(sheet),
+            read_path: ReadPath::of(sheet),
             read_block: sheet.bus.block_time(Direction::Read),
             write_block: sheet.bus.block_time(Direction::Write),
             spindle: Spindle::new(sheet.mechanics.rotation, truth, seed),
@@ -175,14 +175,30 @@ impl Drive {
     }
 }
 
-/// Whether a drive takes one command at a time, reads into segments, and has none of the habits that only some have.
-fn is_plain(sheet: &Sheet) -> bool {
-    let Sheet { cache, bus, overheads, queue, .. } = sheet;
-    let alone = queue.depth == 1 && queue.frees_at == FreesAt::Medium;
-    let goes_at_once = !bus.exclusive && bus.watermark == 0.0 && overheads.reselect == Span::ZERO;
-    let keeps = cache.segments > 0 && cache.overtakes && !cache.forgets;
-    let reads_on = !cache.ends_at_command && !cache.stops_in_sector;
-    alone && goes_at_once && overheads.large.is_none() && keeps && reads_on
+/// What a read that has nothing in the cache, while nothing waits to be written, asks for on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ReadPath {
+    /// Nothing: the drive takes one command at a time, reads into segments, and has none of the habits that only some have.
+    Plain,
+    /// Those habits: the drive takes one command at a time.
+    Alone,
+    /// All there is.
+    Queued,
+}
+
+impl ReadPath {
+    fn of(sheet: &Sheet) -> ReadPath {
+        let Sheet { cache, bus, overheads, queue, .. } = sheet;
+        let goes_at_once = !bus.exclusive && bus.watermark == 0.0 && overheads.reselect == Span::ZERO;
+        let keeps = cache.segments > 0 && cache.overtakes && !cache.forgets;
+        let reads_on = !cache.ends_at_command && !cache.stops_in_sector;
+        let frees = queue.frees_at == FreesAt::Medium;
+        match frees && goes_at_once && overheads.large.is_none() && keeps && reads_on {
+            _ if queue.depth > 1 => ReadPath::Queued,
+            true => ReadPath::Plain,
+            false => ReadPath::Alone,
+        }
+    }
 }
 
 /// A read that runs on past what was asked for.
