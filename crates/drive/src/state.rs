@@ -6,8 +6,10 @@ use crate::account::{Account, Parts};
 use crate::buffer::WriteBuffer;
 use crate::cache::{SegmentRegion, Segments};
 use crate::noise::{SeekNoise, Spindle};
-use block::{Command, Direction, Extent, Lbn, Outcome, Span, Tag, Time};
-use disk::{Bus, Cache, FreesAt, Mechanics, Overheads, Passage, Progress, Queue, Sheet, Spot, Stroke, Track, Truth};
+use block::{Command, Direction, Extent, Lbn, Outcome, Span, Tag, Time, Verb};
+use disk::{
+    Bus, Cache, FreesAt, Mechanics, Overheads, Passage, Progress, Queue, Sheet, Spot, Stroke, Track, Truth, Turn,
+};
 use std::sync::Arc;
 
 /// A command whose completion is known.
@@ -40,10 +42,20 @@ pub(crate) struct Waiting {
     pub(crate) wants_room: bool,
 }
 
+impl Waiting {
+    /// Where the beginning of a read is looked for in memory.
+    #[inline]
+    pub(crate) fn read_region(&self) -> Option<SegmentRegion> {
+        self.begins.as_ref().filter(|_| self.command.verb == Verb::Read).map(|begins| begins.region)
+    }
+}
+
 /// Where a transfer begins.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Beginning {
     pub(crate) spot: Spot,
+    /// By how large an angle the heads may come too late and yet find it at once; the largest where that is not told.
+    pub(crate) caught: u64,
     /// Which segments may have its first block.
     pub(crate) region: SegmentRegion,
 }
@@ -107,6 +119,8 @@ pub struct Drive {
     pub(crate) told: Time,
     pub(crate) flying: Vec<Flying>,
     pub(crate) waiting: Vec<Waiting>,
+    /// Whether of reads of what is not in memory the next is the one that the arm can begin soonest, and nothing else counts.
+    pub(crate) reads_go_by_way: bool,
     /// Whether it heeds what commands ask for, and then how long an access may be.
     pub(crate) heeds_marks: bool,
     pub(crate) longest: Span,
@@ -165,6 +179,7 @@ impl Drive {
             drained: Time::ZERO,
             flying: Vec::with_capacity(usize::from(sheet.queue.depth)),
             waiting: Vec::with_capacity(usize::from(sheet.queue.depth)),
+            reads_go_by_way: sheet.queue.order == Turn::Soonest && !sheet.bus.exclusive && !heeds_marks,
             heeds_marks,
             longest: if heeds_marks { sheet.mechanics.longest_access() } else { Span::ZERO },
             passed: Vec::with_capacity(usize::from(sheet.queue.depth)),
