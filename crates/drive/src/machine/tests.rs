@@ -57,7 +57,8 @@ fn sheets_with_habits() -> Vec<Sheet> {
         (sheet.cache.ends_at_command, sheet.cache.stops_in_sector) = (is(), is());
         (sheet.cache.overtakes, sheet.cache.forgets, sheet.cache.almost_hits) = (is(), is(), is());
         (sheet.bus.exclusive, sheet.bus.holds_reading) = (is(), is());
-        (sheet.access.free, sheet.access.reads) = (is(), is());
+        let access = &mut std::sync::Arc::make_mut(&mut sheet.mechanics).access;
+        (access.free, access.reads) = (is(), is());
         sheet.bus.watermark = if is() { 0.4 } else { 0.0 };
         sheet.overheads.large = is().then_some(disk::Large { above: 20, read: 0.5, write: 0.7 });
         sheet.queue.frees_at = match (is(), is()) {
