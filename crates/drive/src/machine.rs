@@ -348,9 +348,6 @@ impl Drive {
     fn begin_miss<const PLAIN: bool>(&mut self, now: Time, tag: Tag, at: Extent) {
         self.turn = now;
         let held = self.held;
-        if !PLAIN {
-            self.held = held.max(now);
-        }
         self.read_medium::<PLAIN, _>(now, at, None, CommandOrigin::Host, |drive, end, parts| {
             drive.last_write = None;
             drive.ordinal += 1;
