@@ -179,21 +179,27 @@ impl Mechanics {
         }
     }
 
+    /// By how large an angle heads may come too late to where the blocks of `at` begin and yet find what they want at once; the largest
+    /// where that angle alone does not tell.
+    #[must_use]
+    #[inline]
+    pub fn caught(&self, spot: &Spot, at: Extent, direction: Direction) -> u64 {
+        let sectors = self.layout.sectors_of(at);
+        if sectors > u64::from(spot.left) {
+            return u64::MAX;
+        }
+        match self.access.on_arrival(direction, spot.sector) {
+            false => JUST_PASSED,
+            true => self.layout.sector_angle(spot.track.zone).saturating_mul(sectors + 1),
+        }
+    }
+
     /// No less than this passes from `now` until heads that come to its track then, or however much later, have the first block of
     /// `at`: told by its angle alone, of a spindle that turns at an even pace.
     #[must_use]
     #[inline(always)]
     pub fn least_latency(&self, spin: &impl Spin, now: Time, spot: &Spot, at: Extent, direction: Direction) -> Span {
-        let sectors = self.layout.sectors_of(at);
-        if sectors > u64::from(spot.left) {
-            return Span::ZERO;
-        }
-        // How much too late the heads may come, and yet find what they read at once.
-        let caught = match self.access.on_arrival(direction, spot.sector) {
-            false => Some(JUST_PASSED),
-            true => self.layout.sector_angle(spot.track.zone).checked_mul(sectors + 1),
-        };
-        let Some(caught) = caught else { return Span::ZERO };
+        let caught = self.caught(spot, at, direction);
         let passed = spot.angle.wrapping_add(caught).wrapping_sub(spin.phase(now));
         // What rounding may have added.
         spin.turning(passed.saturating_sub(caught)).less(Span(2))

@@ -97,6 +97,15 @@ impl Rotation {
     pub fn rate(&self) -> u64 {
         self.rate
     }
+
+    /// An angle, by no more than a few ns too large, that takes no less than `span` to turn by; the largest where that is no less
+    /// than a revolution.
+    #[must_use]
+    #[inline]
+    pub fn turn_in(&self, span: Span) -> u64 {
+        // The rate is rounded down, and so is the period.
+        span.0.saturating_add(1).saturating_mul(self.rate + 1)
+    }
 }
 
 impl Spin for Rotation {
@@ -126,6 +135,19 @@ mod tests {
                 assert!(off.unsigned_abs() < 1 << 45, "off by {off} at {start} for {angle}");
                 assert!(then.0 + 100 > start && then.0 - start.min(then.0) <= rotation.period().0 + 1);
             }
+        }
+    }
+
+    #[test]
+    fn a_turn_takes_the_time_it_was_told_for_and_hardly_more() {
+        for period_ns in [1e3, 2_999_999.7, 5_985_036.3, 8_333_333.3, 1e9] {
+            let rotation = Rotation::new(period_ns, 7);
+            for part in 0..1000 {
+                let span = Span((period_ns * f64::from(part) / 1001.0) as u64);
+                let took = rotation.turning(rotation.turn_in(span));
+                assert!(took >= span && took <= span + Span(4), "{span:?} of {period_ns}: {took:?}");
+            }
+            assert_eq!(rotation.turn_in(Span(period_ns as u64 + 1)), u64::MAX);
         }
     }
 

@@ -48,9 +48,40 @@ pub(crate) struct SegmentRegion(usize);
 /// reaches into that of its start and that of its end, and no other.
 #[derive(Clone, Debug)]
 struct SegmentRegions {
-    counts: Vec<u16>,
+    counts: Vec<RegionCount>,
     /// The blocks of a region, as a power of two.
     shift: u32,
+    /// By the same hash, how many reads wait that begin in a region.
+    awaited: Vec<u16>,
+    /// All that wait, and those of them of whose regions a segment has any.
+    all_awaited: usize,
+    near: usize,
+}
+
+/// How many segments reach into a region and, exclusive-or, the indices of which: the one, where it is one.
+#[derive(Clone, Copy, Debug, Default)]
+struct RegionCount(u32);
+
+impl RegionCount {
+    #[inline(always)]
+    fn segments(self) -> u16 {
+        self.0 as u16
+    }
+
+    #[inline(always)]
+    fn which(self) -> usize {
+        (self.0 >> 16) as usize
+    }
+
+    #[inline(always)]
+    fn add(self, i: usize) -> RegionCount {
+        RegionCount((self.0 + 1) ^ ((i as u32) << 16))
+    }
+
+    #[inline(always)]
+    fn remove(self, i: usize) -> RegionCount {
+        RegionCount((self.0 - 1) ^ ((i as u32) << 16))
+    }
 }
 
 /// Counts for each segment: of regions without one, few share a count with one that has.
@@ -59,8 +90,9 @@ const COUNTS: usize = 128;
 impl SegmentRegions {
     /// For `most` segments of at most `blocks` blocks.
     fn new(most: usize, blocks: u64) -> SegmentRegions {
-        let counts = vec![0; (most.max(1) * COUNTS).next_power_of_two()];
-        SegmentRegions { counts, shift: blocks.max(1).next_power_of_two().trailing_zeros() }
+        let counts = vec![RegionCount::default(); (most.max(1) * COUNTS).next_power_of_two()];
+        let shift = blocks.max(1).next_power_of_two().trailing_zeros();
+        SegmentRegions { counts, shift, awaited: Vec::new(), all_awaited: 0, near: 0 }
     }
 
     #[inline]
@@ -80,28 +112,77 @@ impl SegmentRegions {
         ((start.0 ^ other_start.0) | (end.0 ^ other_end.0)) >> self.shift == 0
     }
 
-    /// A segment that had the first of these has the second.
-    #[inline]
-    fn recount(&mut self, before: (Lbn, Lbn), now: (Lbn, Lbn)) {
-        self.count(before.0, before.1, |count| count - 1);
-        self.count(now.0, now.1, |count| count + 1);
+    /// The segment `i` that had the first of these has the second.
+    #[inline(always)]
+    fn recount(&mut self, i: usize, before: (Lbn, Lbn), now: (Lbn, Lbn)) {
+        // Most drives have one command at a time.
+        if self.all_awaited > 0 {
+            return self.recount_awaited(i, before, now);
+        }
+        self.count::<false>(before, |count| count.remove(i));
+        self.count::<false>(now, |count| count.add(i));
     }
 
-    /// One more segment, or one fewer, from `start` up to and with the block `end`.
-    #[inline]
-    fn count(&mut self, start: Lbn, end: Lbn, change: impl Fn(u16) -> u16) {
-        let (first, last) = (start.0 >> self.shift, end.0 >> self.shift);
-        let slot = self.slot(first);
-        self.counts[slot] = change(self.counts[slot]);
-        if last != first {
-            let slot = self.slot(last);
-            self.counts[slot] = change(self.counts[slot]);
+    /// The segment `i` is a new one, which holds nothing yet.
+    fn add(&mut self, i: usize) {
+        let nothing = (Lbn(0), Lbn(0));
+        match self.all_awaited > 0 {
+            true => self.count::<true>(nothing, |count| count.add(i)),
+            false => self.count::<false>(nothing, |count| count.add(i)),
         }
     }
 
-    /// How many segments, at most, have blocks of a region or end just before one.
+    /// As `recount` where reads wait.
+    #[inline(never)]
+    fn recount_awaited(&mut self, i: usize, before: (Lbn, Lbn), now: (Lbn, Lbn)) {
+        self.count::<true>(before, |count| count.remove(i));
+        self.count::<true>(now, |count| count.add(i));
+    }
+
+    /// One more segment, or one fewer, from `start` up to and with the block `end`.
+    #[inline(always)]
+    fn count<const AWAITED: bool>(
+        &mut self,
+        (start, end): (Lbn, Lbn),
+        change: impl Fn(RegionCount) -> RegionCount + Copy,
+    ) {
+        let (first, last) = (start.0 >> self.shift, end.0 >> self.shift);
+        self.change::<AWAITED>(self.slot(first), change);
+        if last != first {
+            self.change::<AWAITED>(self.slot(last), change);
+        }
+    }
+
+    #[inline(always)]
+    fn change<const AWAITED: bool>(&mut self, slot: usize, change: impl Fn(RegionCount) -> RegionCount) {
+        let before = self.counts[slot];
+        self.counts[slot] = change(before);
+        if AWAITED {
+            let awaited = usize::from(self.awaited[slot]);
+            self.near += if before.segments() == 0 { awaited } else { 0 };
+            self.near -= if self.counts[slot].segments() == 0 { awaited } else { 0 };
+        }
+    }
+
+    /// One more read that begins in a region waits.
+    fn add_awaited(&mut self, region: SegmentRegion) {
+        // A drive that has one command at a time needs no room for them.
+        self.awaited.resize(self.counts.len(), 0);
+        self.awaited[region.0] += 1;
+        self.all_awaited += 1;
+        self.near += usize::from(self.counts[region.0].segments() > 0);
+    }
+
+    /// One fewer.
+    fn remove_awaited(&mut self, region: SegmentRegion) {
+        self.awaited[region.0] -= 1;
+        self.all_awaited -= 1;
+        self.near -= usize::from(self.counts[region.0].segments() > 0);
+    }
+
+    /// Those that have blocks of a region, or end just before one, and others.
     #[inline]
-    fn count_of(&self, region: SegmentRegion) -> u16 {
+    fn count_of(&self, region: SegmentRegion) -> RegionCount {
         self.counts[region.0]
     }
 
@@ -109,7 +190,7 @@ impl SegmentRegions {
     fn may_share(&self, at: Extent) -> bool {
         let (first, last) = (at.start.0 >> self.shift, at.end().0 >> self.shift);
         // Long extents are not worth the search.
-        last - first > 2 || (first..=last).any(|region| self.counts[self.slot(region)] > 0)
+        last - first > 2 || (first..=last).any(|region| self.counts[self.slot(region)].segments() > 0)
     }
 }
 
@@ -122,13 +203,13 @@ impl Segments {
     }
 
     /// A segment holds the blocks from `start` to `end`.
-    #[inline]
+    #[inline(always)]
     fn set(&mut self, i: usize, start: Lbn, end: Lbn) {
         let segment = &mut self.held[i];
         let before = (segment.start, segment.end);
         (segment.start, segment.end) = (start, end);
         if !self.regions.are_same(before, (start, end)) {
-            self.regions.recount(before, (start, end));
+            self.regions.recount(i, before, (start, end));
         }
     }
 
@@ -180,25 +261,51 @@ impl Segments {
     /// Whether `look` may find anything of what begins in this region.
     #[inline]
     pub(crate) fn may_have(&self, region: SegmentRegion) -> bool {
-        self.regions.count_of(region) > 0
+        self.regions.count_of(region).segments() > 0
+    }
+
+    /// A read that begins in this region waits from now on, or no more.
+    #[inline]
+    pub(crate) fn add_awaited(&mut self, region: SegmentRegion) {
+        self.regions.add_awaited(region);
+    }
+
+    #[inline]
+    pub(crate) fn remove_awaited(&mut self, region: SegmentRegion) {
+        self.regions.remove_awaited(region);
+    }
+
+    /// How many reads wait, and of how many of them `look` may find anything.
+    #[inline(always)]
+    pub(crate) fn awaited(&self) -> (usize, usize) {
+        (self.regions.all_awaited, self.regions.near)
     }
 
     /// What is held of `at`.
     #[inline]
     pub(crate) fn look(&self, at: Extent) -> Lookup {
         let near = self.regions.count_of(self.region_of(at.start));
-        if near == 0 {
-            return Lookup::Miss;
+        match near.segments() {
+            0 => Lookup::Miss,
+            1 => self.look_in(near.which(), at),
+            _ => self.look_through(at),
         }
-        // What goes on where the last command was is most often in the segment of that one, and in no other.
-        if near == 1
-            && let Some(i) = self.used
-            && let Segment { start, end, .. } = self.held[i]
-            && start <= at.start
-            && at.start <= end
-        {
-            return if at.end() <= end { Lookup::Hit(i) } else { Lookup::Partial(i) };
+    }
+
+    /// The same where no other than this segment can have anything of it.
+    #[inline(always)]
+    fn look_in(&self, i: usize, at: Extent) -> Lookup {
+        let Segment { start, end, .. } = self.held[i];
+        match start <= at.start && at.start <= end {
+            false => Lookup::Miss,
+            true if at.end() <= end => Lookup::Hit(i),
+            true => Lookup::Partial(i),
         }
+    }
+
+    /// The same by a look at all of them.
+    #[inline(never)]
+    fn look_through(&self, at: Extent) -> Lookup {
         let mut found = Lookup::Miss;
         for (i, segment) in self.held.iter().enumerate() {
             if segment.start <= at.start && at.start <= segment.end {
@@ -295,7 +402,7 @@ impl Segments {
     /// One more segment, which holds nothing yet.
     fn add(&mut self) -> usize {
         let i = self.held.len();
-        self.regions.count(Lbn(0), Lbn(0), |count| count + 1);
+        self.regions.add(i);
         self.held.push(Segment { start: Lbn(0), end: Lbn(0), is_free: false, older: i, newer: i });
         if i > 0 {
             self.link(i, self.oldest);
@@ -442,6 +549,41 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// However segments change while reads wait, it is counted how many of these begin where a look may find something.
+    #[test]
+    fn what_waits_near_a_segment_is_counted() {
+        let mut segments = Segments::new(8, 64);
+        let (mut waiting, mut seen) = (Vec::<Extent>::new(), [0; 2]);
+        let mut state = 5u64;
+        let mut draw = |below: u64| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 33) % below
+        };
+        for step in 0..20_000 {
+            let at = Extent::new(draw(64 * 60), draw(90) as u32 + 1);
+            match draw(7) {
+                0 if waiting.len() < 5 => {
+                    segments.add_awaited(segments.region_of(at.start));
+                    waiting.push(at);
+                }
+                1 if !waiting.is_empty() => {
+                    let gone = waiting.swap_remove(draw(waiting.len() as u64) as usize);
+                    segments.remove_awaited(segments.region_of(gone.start));
+                }
+                2 | 3 => drop(segments.fill(at.start, at.end())),
+                4 if segments.held.len() == 8 => segments.extend(draw(8) as usize, at.end()),
+                5 if segments.held.len() == 8 => segments.forget_before(draw(8) as usize, at.start),
+                6 => segments.invalidate(at),
+                _ => {}
+            }
+            let near = waiting.iter().filter(|it| segments.may_have(segments.region_of(it.start))).count();
+            assert_eq!(segments.awaited(), (waiting.len(), near), "step {step}");
+            assert!(waiting.iter().all(|it| segments.look(*it) == Lookup::Miss || near > 0), "step {step}");
+            seen[usize::from(near > 0 && near < waiting.len())] += 1;
+        }
+        assert!(seen[0] > 2000 && seen[1] > 2000, "{seen:?}");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::noise::SeekSpread;
 use crate::state::{Beginning, CommandOrigin, Drive, Waiting};
 use block::{Direction, Span, Time, Verb};
-use disk::{Track, Turn};
+use disk::{Spin, Track, Turn};
 
 /// What is the same for most that a decision weighs, worked out once: where the arm will be, and from when on, if something could
 /// move it from that time on, and by how much the next seek is off.
@@ -43,7 +43,7 @@ impl ArmForesight {
     /// a decision among many: most are passed over by it.
     #[inline(always)]
     pub(crate) fn is_beyond(&mut self, drive: &Drive, now: Time, waiting: &Waiting, below: u64) -> bool {
-        let Some(Beginning { spot, region }) = &waiting.begins else { return false };
+        let Some(Beginning { spot, region, .. }) = &waiting.begins else { return false };
         if !self.goes_by_way || waiting.command.verb != Verb::Read || drive.segments.may_have(*region) {
             return false;
         }
@@ -85,16 +85,71 @@ impl ArmForesight {
     }
 }
 
+/// The least cost found so far, in ns, and what it is as a turn of the spindle: a read that costs less has its first block come round
+/// before that. Where the pace is not even angles tell nothing.
+pub(crate) struct TurnBar {
+    pub(crate) below: u64,
+    /// The angle under the heads now.
+    phase: u64,
+    /// The largest where it is a revolution or more, or where angles tell nothing.
+    turn: u64,
+    /// Turn per nanosecond.
+    rate: u64,
+    is_even: bool,
+}
+
+impl TurnBar {
+    /// Nothing found yet.
+    pub(crate) fn new(drive: &Drive, now: Time) -> TurnBar {
+        let (phase, rate) = (drive.spindle.phase(now), drive.spindle.rotation().rate());
+        TurnBar { below: u64::MAX, phase, turn: u64::MAX, rate, is_even: drive.spindle.is_even() }
+    }
+
+    /// One was found that costs less.
+    #[inline(always)]
+    pub(crate) fn lower(&mut self, drive: &Drive, below: u64) {
+        self.below = below;
+        if self.is_even {
+            // What rounding may have taken off a wait.
+            self.turn = drive.spindle.rotation().turn_in(Span(below.saturating_add(2)));
+        }
+    }
+
+    /// By how much the spindle turns until its first block has passed so far that it can no longer be caught.
+    #[inline(always)]
+    fn passed(&self, begins: &Beginning) -> u64 {
+        begins.spot.angle.wrapping_add(begins.caught).wrapping_sub(self.phase)
+    }
+
+    /// Whether a read costs no less, since its first block comes round no sooner.
+    #[inline(always)]
+    pub(crate) fn is_beyond(&self, begins: &Beginning) -> bool {
+        self.passed(begins).saturating_sub(begins.caught) >= self.turn
+    }
+
+    /// Whether it costs no less, since the heads, which are there no sooner than in `least`, miss its first block until it comes round
+    /// again.
+    #[inline(always)]
+    pub(crate) fn is_missed(&self, begins: &Beginning, least: Span) -> bool {
+        // That is a turn later, less by what may be caught. The rate is rounded down: heads that are said to come too late do.
+        self.turn <= u64::MAX - begins.caught && least.0.saturating_mul(self.rate) > self.passed(begins)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use block::{Command, Extent, Lbn, Place, Tag};
     use disk::{Truth, catalogue};
 
+    fn stroke_of(drive: &Drive, begins: &Beginning) -> Span {
+        drive.mechanics.stroke(drive.track, begins.spot.track, Direction::Read).seek
+    }
+
     /// A cost is told in full, or is no less than what was found already, whichever of the bounds told that.
     #[test]
     fn what_is_passed_over_costs_no_less_than_what_was_found() {
-        let (mut passed_over, mut told, mut beyond) = (0, 0, 0);
+        let (mut passed_over, mut told, mut beyond, mut by_angle, mut missed) = (0, 0, 0, 0, 0);
         for (kind, model) in (0..).zip(["nl20", "atlas10k", "st318437lw", "hp-335h"]) {
             for access in 0..8u64 {
                 let mut sheet = catalogue::find(model).expect("it is in the catalogue").sheet;
@@ -117,8 +172,9 @@ mod tests {
                     drive.free = Time(now.0 + draw(2) * draw(20_000_000));
                     drive.ordinal = draw(1000);
                     let verb = if draw(3) > 0 { Verb::Read } else { Verb::Write { fua: true } };
-                    let command =
-                        Command::new(verb, Extent::new(draw(blocks - 2000), 1 + draw(1900) as u32), Place::Nowhere);
+                    let longest = if draw(2) > 0 { 1900 } else { 16 };
+                    let at = Extent::new(draw(blocks - 2000), 1 + draw(longest) as u32);
+                    let command = Command::new(verb, at, Place::Nowhere);
                     let begins = drive.beginning_of(command);
                     let issued = Time(now.0 - draw(5_000_000));
                     let waiting = Waiting {
@@ -148,10 +204,19 @@ mod tests {
                         assert!(!is_beyond || cost >= below, "{model} {access:?}, seed {seed}: {cost} beside {below}");
                         beyond += u32::from(is_beyond);
                         *(if expected.is_some() { &mut told } else { &mut passed_over }) += 1;
+                        let Some(begins) = begins.as_ref().filter(|_| verb == Verb::Read) else { continue };
+                        let (mut arm, mut bar) = (ArmForesight::new(&drive), TurnBar::new(&drive, now));
+                        bar.lower(&drive, below);
+                        let told = drive.foresee_read(now, (&waiting, begins), &mut arm, &bar);
+                        assert_eq!(told, expected, "{model} {access:?}, seed {seed}: {cost} beside {below}");
+                        by_angle += u32::from(bar.is_beyond(begins));
+                        let there = arm.free + drive.noise.least(stroke_of(&drive, begins), &arm.spread);
+                        missed += u32::from(bar.is_missed(begins, there.since(now)));
                     }
                 }
             }
         }
         assert!(passed_over > 20_000 && told > 20_000 && beyond > 10_000, "{passed_over}, {told}, {beyond}");
+        assert!(by_angle > 800 && missed > 2_000, "{by_angle}, {missed}");
     }
 }

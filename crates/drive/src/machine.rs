@@ -13,7 +13,7 @@
 use crate::account::{Account, Parts};
 use crate::cache::Lookup;
 use crate::noise::SeekSpread;
-use crate::state::{CommandOrigin, Drive, Flying, Waiting, WriteBack};
+use crate::state::{CommandOrigin, Drive, Flying, ReadPath, Waiting, WriteBack};
 use block::errno::EINVAL;
 use block::{Caps, Command, Direction, Extent, Lbn, Outcome, Span, Tag, Time, Verb};
 use disk::{After, FreesAt, Mechanics, Passage, Spot, Stroke, Track};
@@ -30,14 +30,24 @@ impl Drive {
     pub fn issue(&mut self, now: Time, tag: Tag, mut command: Command) {
         let inside = self.flying.len() + self.waiting.len();
         assert!(inside < usize::from(self.rules.depth), "a drive takes no more commands than it has room for");
-        if self.is_plain && command.verb == Verb::Read && self.write_back.is_none() && self.buffer.is_empty() {
-            self.work_ahead::<true>(now);
-            if self.misses(command.at) {
-                return self.begin_miss(now, tag, command.at);
+        let only_reads = command.verb == Verb::Read && self.write_back.is_none() && self.buffer.is_empty();
+        match self.read_path {
+            ReadPath::Plain if only_reads => {
+                self.work_ahead::<true>(now);
+                if self.misses(command.at) {
+                    return self.begin_miss::<true>(now, tag, command.at);
+                }
             }
-        } else {
-            command = self.seek_by.as_done(command);
-            self.advance(now);
+            ReadPath::Alone if only_reads => {
+                self.work_ahead::<false>(now);
+                if self.misses(command.at) {
+                    return self.begin_miss_alone(now, tag, command.at);
+                }
+            }
+            _ => {
+                command = self.seek_by.as_done(command);
+                self.advance(now);
+            }
         }
         let writing = self.write_back.is_some() || self.buffer.first().is_some();
         let (issued, ordinal) = (now, self.ordinal);
@@ -332,16 +342,27 @@ impl Drive {
         inside && !self.segments.may_have(self.segments.region_of(at.start))
     }
 
-    /// Begins a read that has nothing in the cache, in a plain drive that has nothing to write: as `begin` would, without what is off.
+    /// Begins a read that has nothing in the cache, in a drive that takes one command at a time and has nothing to write: as `begin`
+    /// would, and in a plain drive without what is off.
     #[inline(always)]
-    fn begin_miss(&mut self, now: Time, tag: Tag, at: Extent) {
+    fn begin_miss<const PLAIN: bool>(&mut self, now: Time, tag: Tag, at: Extent) {
         self.turn = now;
-        self.read_medium::<true, _>(now, at, None, CommandOrigin::Host, |drive, end, parts| {
+        let held = self.held;
+        self.read_medium::<PLAIN, _>(now, at, None, CommandOrigin::Host, |drive, end, parts| {
             drive.last_write = None;
             drive.ordinal += 1;
+            if !PLAIN && drive.rules.frees_at != FreesAt::Medium {
+                drive.hold_longer(now, held, Verb::Read, end);
+            }
             debug_assert_eq!(parts.total(), end.since(now), "parts of a read of {at:?}: {parts:?}");
             drive.flying.push(Flying { tag, issued: now, end, outcome: Outcome::Ok, parts });
         });
+    }
+
+    /// The same in a drive with habits.
+    #[inline(never)]
+    fn begin_miss_alone(&mut self, now: Time, tag: Tag, at: Extent) {
+        self.begin_miss::<false>(now, tag, at);
     }
 
     /// Begins a command that may have waited in the drive since it was issued.

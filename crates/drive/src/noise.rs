@@ -139,6 +139,11 @@ impl Spindle {
         self.wander.is_none()
     }
 
+    /// The spindle as it turns at an even pace.
+    pub(crate) fn rotation(&self) -> &Rotation {
+        &self.rotation
+    }
+
     /// By how much the wander has turned it at `now`.
     #[inline(never)]
     fn wander_at(wander: &Wander, now: Time) -> u64 {

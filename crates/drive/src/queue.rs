@@ -11,9 +11,9 @@
 
 use crate::buffer::Dirty;
 use crate::cache::Lookup;
-use crate::foresight::ArmForesight;
+use crate::foresight::{ArmForesight, TurnBar};
 use crate::state::{Beginning, CommandOrigin, Drive, Waiting};
-use block::{Command, Lbn, Span, Time, Verb};
+use block::{Command, Direction, Lbn, Span, Time, Verb};
 use disk::{Drain, Spot, Turn};
 
 /// Who has the arm next.
@@ -33,7 +33,7 @@ impl Drive {
         let wants_room = command.verb.writes() && self.waiting.iter().any(|it| it.wants_room);
         if self.bus.exclusive {
             waiting.begins = self.beginning_of(command);
-            self.waiting.push(waiting);
+            self.put(self.waiting.len(), waiting);
             self.let_in(now);
             self.decide(now);
         } else if self.needs_no_arm(now, &waiting, wants_room)
@@ -48,7 +48,7 @@ impl Drive {
                 self.supersede(command.at);
             }
             waiting.begins = self.beginning_of(command);
-            self.waiting.push(waiting);
+            self.put(self.waiting.len(), waiting);
             self.decide(now);
         }
         self.decision = self.next_decision(now);
@@ -58,11 +58,35 @@ impl Drive {
     pub(crate) fn beginning_of(&self, command: Command) -> Option<Beginning> {
         let transfers = matches!(command.verb, Verb::Read | Verb::Write { .. }) && command.at.blocks > 0;
         let inside = transfers && command.at.end().0 <= self.mechanics.layout.blocks();
-        let start = command.at.start;
-        inside.then(|| Beginning {
-            spot: self.mechanics.layout.locate_command(start),
-            region: self.segments.region_of(start),
+        inside.then(|| {
+            let spot = self.mechanics.layout.locate_command(command.at.start);
+            let caught = self.mechanics.caught(&spot, command.at, command.verb.direction());
+            Beginning { spot, caught, region: self.segments.region_of(command.at.start) }
         })
+    }
+
+    /// A command waits from now on, at this place among the others.
+    fn put(&mut self, place: usize, waiting: Waiting) {
+        if let Some(region) = waiting.read_region() {
+            self.segments.add_awaited(region);
+        }
+        self.waiting.insert(place, waiting);
+    }
+
+    /// One that waits does so no more.
+    pub(crate) fn take(&mut self, place: usize) -> Waiting {
+        let waiting = self.waiting.remove(place);
+        if let Some(region) = waiting.read_region() {
+            self.segments.remove_awaited(region);
+        }
+        waiting
+    }
+
+    /// Of how many that wait something may be in memory, where all are reads and there is nothing to write.
+    #[inline(always)]
+    fn reads_alone(&self) -> Option<usize> {
+        let (reads, near) = self.segments.awaited();
+        (reads == self.waiting.len() && !self.holds_writes()).then_some(near)
     }
 
     /// Whether anything waits to be written back, or is.
@@ -99,7 +123,7 @@ impl Drive {
                 // Who has it next is looked at only when the least has been read ahead.
                 Some(Next::Command(i)) if self.reads_least(now, self.waiting[i].command) => break,
                 Some(Next::Command(i)) => {
-                    let chosen = self.waiting.remove(i);
+                    let chosen = self.take(i);
                     let segment = self.held_by(now, chosen.command);
                     self.start(now, chosen);
                     if let Some(segment) = segment {
@@ -141,23 +165,26 @@ impl Drive {
                 break;
             }
             self.served = next.at;
-            passed.push((i, self.waiting.remove(i)));
+            passed.push((i, self.take(i)));
         }
         self.served = served;
         while let Some((i, waiting)) = passed.pop() {
-            self.waiting.insert(i, waiting);
+            self.put(i, waiting);
         }
         self.passed = passed;
     }
 
     /// Starts what waits and needs no arm, in order of arrival, up to a flush.
     fn start_ready(&mut self, now: Time) {
+        if self.reads_alone() == Some(0) {
+            return;
+        }
         let (mut i, mut wants_room) = (0, false);
         while let Some(next) = self.next_to_look_at(i) {
             i = next;
             let waiting = &self.waiting[i];
             if waiting.came <= now && self.needs_no_arm(now, waiting, wants_room) {
-                let waiting = self.waiting.remove(i);
+                let waiting = self.take(i);
                 self.start(now, waiting);
             } else {
                 wants_room |= waiting.wants_room;
@@ -233,6 +260,9 @@ impl Drive {
     /// What has the arm next: what waited too long, else what it can begin soonest. The caller guarantees that the arm
     /// is free and that something waits.
     fn choose(&self, now: Time) -> Option<Next> {
+        if let Some(near) = self.reads_alone().filter(|_| self.reads_go_by_way) {
+            return self.choose_read(now, near > 0).map(Next::Command);
+        }
         let flush = self.waiting.iter().position(|it| matches!(it.command.verb, Verb::Flush));
         let ahead_of_flush = &self.waiting[..flush.unwrap_or(self.waiting.len())];
         let writes_back = self.buffer.first().is_some_and(|dirty| dirty.ready <= now);
@@ -283,6 +313,29 @@ impl Drive {
             }
         }
         best.map(|(_, next)| next)
+    }
+
+    /// The same where nothing waits but reads, each of which goes by its way unless memory may have some of it: the hot path of a drive
+    /// that has a choice. Of most the angle alone tells that they are not next.
+    fn choose_read(&self, now: Time, some_near: bool) -> Option<usize> {
+        if now.since(self.waiting.first()?.issued) > self.rules.age_limit {
+            return Some(0);
+        }
+        let mut arm = ArmForesight::new(self);
+        let (mut best, mut bar) = (None, TurnBar::new(self, now));
+        for (i, waiting) in self.waiting.iter().enumerate().take(usize::from(self.rules.weighs)) {
+            let cost = match &waiting.begins {
+                Some(begins) if !(some_near && self.may_be_read(waiting)) => {
+                    self.foresee_read(now, (waiting, begins), &mut arm, &bar)
+                }
+                _ => self.foresee_turn(now, waiting, &mut arm, bar.below),
+            };
+            if let Some(cost) = cost {
+                best = Some(i);
+                bar.lower(self, cost);
+            }
+        }
+        best
     }
 
     /// How far a command that waits is from being next in the order of the queue: in ns or, in an order by blocks, in blocks.
@@ -337,6 +390,34 @@ impl Drive {
         }
         let latency = self.mechanics.latency(&self.spindle, arrived, spot, at, verb.direction());
         Some((arrived.since(now) + latency).0).filter(|cost| *cost < below)
+    }
+
+    /// The same of a read, of which most is told by its angle, or by that and when the arm could be there.
+    #[inline(always)]
+    pub(crate) fn foresee_read(
+        &self,
+        now: Time,
+        (waiting, begins): (&Waiting, &Beginning),
+        arm: &mut ArmForesight,
+        bar: &TurnBar,
+    ) -> Option<u64> {
+        if bar.is_beyond(begins) {
+            return None;
+        }
+        let ready = arm.read_ready(now, waiting.issued, arm.origin_of(self, waiting));
+        arm.look(self, ready);
+        let stroke = self.mechanics.stroke(arm.track, begins.spot.track, Direction::Read);
+        let soonest = arm.free + self.noise.least(stroke.seek, &arm.spread) + stroke.switch;
+        if soonest.since(now).0 >= bar.below || bar.is_missed(begins, soonest.since(now)) {
+            return None;
+        }
+        let arrived = arm.free + self.vary(stroke, Direction::Read, arm.free, || arm.spread).total();
+        if arrived.since(now).0 >= bar.below {
+            return None;
+        }
+        let at = waiting.command.at;
+        let latency = self.mechanics.latency(&self.spindle, arrived, &begins.spot, at, Direction::Read);
+        Some((arrived.since(now) + latency).0).filter(|cost| *cost < bar.below)
     }
 
     /// How far a command that begins at block `at` is from being next, in an order by blocks.

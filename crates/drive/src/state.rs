@@ -6,8 +6,10 @@ use crate::account::{Account, Parts};
 use crate::buffer::WriteBuffer;
 use crate::cache::{SegmentRegion, Segments};
 use crate::noise::{SeekNoise, Spindle};
-use block::{Command, Direction, Extent, Lbn, Outcome, Span, Tag, Time};
-use disk::{Bus, Cache, FreesAt, Mechanics, Overheads, Passage, Progress, Queue, Sheet, Spot, Stroke, Track, Truth};
+use block::{Command, Direction, Extent, Lbn, Outcome, Span, Tag, Time, Verb};
+use disk::{
+    Bus, Cache, FreesAt, Mechanics, Overheads, Passage, Progress, Queue, Sheet, Spot, Stroke, Track, Truth, Turn,
+};
 use std::sync::Arc;
 
 /// A command whose completion is known.
@@ -40,10 +42,20 @@ pub(crate) struct Waiting {
     pub(crate) wants_room: bool,
 }
 
+impl Waiting {
+    /// Where the beginning of a read is looked for in memory.
+    #[inline]
+    pub(crate) fn read_region(&self) -> Option<SegmentRegion> {
+        self.begins.as_ref().filter(|_| self.command.verb == Verb::Read).map(|begins| begins.region)
+    }
+}
+
 /// Where a transfer begins.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Beginning {
     pub(crate) spot: Spot,
+    /// By how large an angle the heads may come too late and yet find it at once; the largest where that is not told.
+    pub(crate) caught: u64,
     /// Which segments may have its first block.
     pub(crate) region: SegmentRegion,
 }
@@ -66,8 +78,8 @@ pub struct Drive {
     pub(crate) rules: Queue,
     pub(crate) seek_by: block::SeekBy,
     pub(crate) bus: Bus,
-    /// Whether it has none of the habits that only some drives have: then most reads are begun without a test for each of them.
-    pub(crate) is_plain: bool,
+    /// What most reads ask for on their way.
+    pub(crate) read_path: ReadPath,
     /// Time of a block on the bus, in 2⁻¹⁶ ns, of a read and of a write.
     pub(crate) read_block: u64,
     pub(crate) write_block: u64,
@@ -107,6 +119,8 @@ pub struct Drive {
     pub(crate) told: Time,
     pub(crate) flying: Vec<Flying>,
     pub(crate) waiting: Vec<Waiting>,
+    /// Whether of reads of what is not in memory the next is the one that the arm can begin soonest, and nothing else counts.
+    pub(crate) reads_go_by_way: bool,
     /// Whether it heeds what commands ask for, and then how long an access may be.
     pub(crate) heeds_marks: bool,
     pub(crate) longest: Span,
@@ -136,7 +150,7 @@ impl Drive {
             rules: sheet.queue,
             seek_by: sheet.seek_by,
             bus: sheet.bus,
-            is_plain: is_plain(sheet),
+            read_path: ReadPath::of(sheet),
             read_block: sheet.bus.block_time(Direction::Read),
             write_block: sheet.bus.block_time(Direction::Write),
             spindle: Spindle::new(sheet.mechanics.rotation, truth, seed),
@@ -165,6 +179,7 @@ impl Drive {
             drained: Time::ZERO,
             flying: Vec::with_capacity(usize::from(sheet.queue.depth)),
             waiting: Vec::with_capacity(usize::from(sheet.queue.depth)),
+            reads_go_by_way: sheet.queue.order == Turn::Soonest && !sheet.bus.exclusive && !heeds_marks,
             heeds_marks,
             longest: if heeds_marks { sheet.mechanics.longest_access() } else { Span::ZERO },
             passed: Vec::with_capacity(usize::from(sheet.queue.depth)),
@@ -175,14 +190,30 @@ impl Drive {
     }
 }
 
-/// Whether a drive takes one command at a time, reads into segments, and has none of the habits that only some have.
-fn is_plain(sheet: &Sheet) -> bool {
-    let Sheet { cache, bus, overheads, queue, .. } = sheet;
-    let alone = queue.depth == 1 && queue.frees_at == FreesAt::Medium;
-    let goes_at_once = !bus.exclusive && bus.watermark == 0.0 && overheads.reselect == Span::ZERO;
-    let keeps = cache.segments > 0 && cache.overtakes && !cache.forgets;
-    let reads_on = !cache.ends_at_command && !cache.stops_in_sector;
-    alone && goes_at_once && overheads.large.is_none() && keeps && reads_on
+/// What a read that has nothing in the cache, while nothing waits to be written, asks for on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ReadPath {
+    /// Nothing: the drive takes one command at a time, reads into segments, and has none of the habits that only some have.
+    Plain,
+    /// Those habits: the drive takes one command at a time.
+    Alone,
+    /// All there is.
+    Queued,
+}
+
+impl ReadPath {
+    fn of(sheet: &Sheet) -> ReadPath {
+        let Sheet { cache, bus, overheads, queue, .. } = sheet;
+        let goes_at_once = !bus.exclusive && bus.watermark == 0.0 && overheads.reselect == Span::ZERO;
+        let keeps = cache.segments > 0 && cache.overtakes && !cache.forgets;
+        let reads_on = !cache.ends_at_command && !cache.stops_in_sector;
+        let frees = queue.frees_at == FreesAt::Medium;
+        match frees && goes_at_once && overheads.large.is_none() && keeps && reads_on {
+            _ if queue.depth > 1 => ReadPath::Queued,
+            true => ReadPath::Plain,
+            false => ReadPath::Alone,
+        }
+    }
 }
 
 /// A read that runs on past what was asked for.

@@ -18,8 +18,9 @@ pub(super) struct Motion {
     curve_ns: f64,
     /// What a tick of the curve is in ticks, in parts of 2³¹.
     pace: u64,
-    /// Cylinders that the arm crosses at most by the end of each step after it left.
+    /// Cylinders that the arm crosses at most by the end of each step after it left, and the pace that is told for: no more than `pace`.
     reach: Vec<u32>,
+    reach_pace: u64,
     pub(super) head_switch: u64,
     pub(super) write_settle: u64,
     /// Before the arm moves: after a read and after a write, for reads and for writes.
@@ -32,6 +33,10 @@ pub(super) struct Motion {
 
 /// Parts of a factor, as a power of two: a tick of 32 bits times up to twice as many parts keeps within 64 bits.
 const PACE_BITS: u32 = 31;
+
+/// How far the arm gets is told for one that is quicker by a 64th, and is worked out anew only when the pace has left what that is a
+/// bound for: no rate that is followed does. A drive has hundreds of thousands of cylinders.
+const REACH_HOLDS: u64 = 32;
 
 /// Steps for which it is worked out how far the arm gets.
 const FORESEEN: usize = 8192;
@@ -51,6 +56,7 @@ impl Motion {
             curve_ns: period_ns,
             pace: 1 << PACE_BITS,
             reach: Vec::new(),
+            reach_pace: 0,
             head_switch: 0,
             write_settle: 0,
             overhead: [[0; 2]; 2],
@@ -67,7 +73,10 @@ impl Motion {
         let both = [Direction::Read, Direction::Write];
         self.period_ns = period_ns;
         self.pace = (self.curve_ns / period_ns * f64::from(1u32 << PACE_BITS)).min(f64::from(u32::MAX)) as u64;
-        self.retell_reach();
+        if !(self.reach_pace..=self.reach_pace + self.reach_pace / REACH_HOLDS).contains(&self.pace) {
+            self.reach_pace = self.pace - self.pace / (2 * REACH_HOLDS);
+            self.retell_reach();
+        }
         self.head_switch = ticks(switches.head);
         self.write_settle = ticks(switches.write_settle);
         self.overhead = both.map(|last| [overheads.read, overheads.write].map(|after| ticks(after.a(last))));
@@ -82,7 +91,7 @@ impl Motion {
         while farther < self.floor.len() && self.reach.len() < FORESEEN {
             let by = (self.reach.len() as u64 + 1) << STEP_BITS;
             let rest = &self.floor[farther..];
-            farther += rest.partition_point(|ticks| (u64::from(*ticks) * self.pace) >> PACE_BITS <= by);
+            farther += rest.partition_point(|ticks| (u64::from(*ticks) * self.reach_pace) >> PACE_BITS <= by);
             self.reach.push((farther as u32).saturating_sub(1));
         }
         // Beyond the end of the curve all moves take what the longest does; how far the arm gets in many turns need not be known.
@@ -131,4 +140,35 @@ impl Motion {
 fn ticks(span: Span, period_ns: f64) -> u64 {
     // Signed numbers are converted by one instruction each way; no span is so long that it mattered.
     (span.0 as i64 as f64 / period_ns * f64::from(1u32 << TURN_BITS)) as i64 as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use block::Span;
+
+    /// However the rate drifts, the arm gets no farther than is told, and not much less far.
+    #[test]
+    fn how_far_the_arm_gets_holds_at_every_rate() {
+        let sheet = disk::catalogue::find("nl20").expect("it is known").sheet;
+        let mechanics = &sheet.mechanics;
+        let nominal = mechanics.rotation.period_ns();
+        let mut motion = Motion::new(mechanics.seek.ns(), &mechanics.switches, &sheet.overheads, nominal);
+        let mut worked_out = std::collections::BTreeSet::new();
+        for rate in (-60..=60).chain((-100..200).rev()) {
+            motion.retime(&mechanics.switches, &sheet.overheads, nominal * (1.0 + f64::from(rate) / 4000.0));
+            worked_out.insert(motion.reach_pace);
+            for step in (0..400).step_by(7) {
+                let by = (step as u64 + 1) << STEP_BITS;
+                let told = motion.reach()[step] as usize;
+                let within = |by: u64| {
+                    motion.floor.partition_point(|ticks| (u64::from(*ticks) * motion.pace) >> PACE_BITS <= by)
+                };
+                assert!(told + 1 >= within(by), "{rate}: step {step}, {told}");
+                assert!(told <= within(by + by / 16), "{rate}: step {step}, {told}");
+            }
+        }
+        assert!(worked_out.len() == 3, "{}", worked_out.len());
+        assert!(motion.ticks(Span(nominal as u64)).abs_diff(1 << TURN_BITS) < 1 << 23);
+    }
 }
