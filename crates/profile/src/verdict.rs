@@ -167,21 +167,27 @@ mod tests {
     use crate::map::{Arrangement, TrackGeometry};
     use crate::platter::{PERIOD, Platter, known};
 
+    /// A quick profile of a small drive.
+    fn found() -> DriveKnowledge {
+        known(&mut Platter::of_zones(2, &[(60, 200)]), Thoroughness::Quick, None)
+    }
+
+    /// How it is graded once it was changed.
+    fn grade_of(found: &DriveKnowledge, change: &dyn Fn(&mut DriveKnowledge)) -> &'static str {
+        let mut changed = found.clone();
+        change(&mut changed);
+        let text = disk::write(&found.plan("it", 60 * 2 * 200));
+        match changed.judge(&disk::parse("it", "it.toml", &text)) {
+            Grade::Good => "good",
+            Grade::Usable(_) => "usable",
+            Grade::Refused(_) => "refused",
+        }
+    }
+
     #[test]
     fn a_profile_is_believed_as_far_as_it_predicts() {
-        let mut platter = Platter::of_zones(2, &[(60, 200)]);
-        let blocks = 60 * 2 * 200;
-        let found = known(&mut platter, Thoroughness::Quick, None);
-        let of = |change: &dyn Fn(&mut DriveKnowledge)| {
-            let mut changed = found.clone();
-            change(&mut changed);
-            let text = disk::write(&found.plan("it", blocks));
-            match changed.judge(&disk::parse("it", "it.toml", &text)) {
-                Grade::Good => "good",
-                Grade::Usable(_) => "usable",
-                Grade::Refused(_) => "refused",
-            }
-        };
+        let found = found();
+        let of = |change: &dyn Fn(&mut DriveKnowledge)| grade_of(&found, change);
         assert_eq!(of(&|_| {}), "good");
         let period = PERIOD / NS_PER_MS;
         for (overhead, grade) in [(0.0, "good"), (0.3, "good"), (0.99 * period, "good"), (1.01 * period, "refused")] {
@@ -223,6 +229,19 @@ mod tests {
         for (left, grade) in [(LEAST_TRIED, "good"), (LEAST_TRIED - 1, "usable")] {
             assert_eq!(of(&|it| it.validation.pairs.truncate(left)), grade, "{left}");
         }
+        let still = |it: &mut DriveKnowledge| {
+            let overhead = it.moves.overhead();
+            it.moves.points.iter_mut().for_each(|point| point.reach.mean = overhead);
+        };
+        assert_eq!(of(&still), "refused");
+        let wrong = disk::parse("it", "it.toml", "title = 3");
+        assert!(matches!(found.judge(&wrong), Grade::Refused(_)));
+    }
+
+    #[test]
+    fn what_was_not_looked_at_to_its_end_is_graded_less_where_that_counts() {
+        let found = found();
+        let of = |change: &dyn Fn(&mut DriveKnowledge)| grade_of(&found, change);
         let hurried = |part| of(&|it| it.hurried = vec![part]);
         assert_eq!([TimedPart::Heads, TimedPart::Seeks, TimedPart::Writes].map(hurried), ["usable"; 3]);
         assert_eq!([TimedPart::Borders, TimedPart::Chunks, TimedPart::WriteChunks].map(hurried), ["good"; 3]);
@@ -236,13 +255,6 @@ mod tests {
             let judged = of(&|it| (it.geometry, it.hurried) = (geometry.clone(), vec![TimedPart::Heads]));
             assert_eq!(judged, grade, "{cylinders:?}, {heads}");
         }
-        let still = |it: &mut DriveKnowledge| {
-            let overhead = it.moves.overhead();
-            it.moves.points.iter_mut().for_each(|point| point.reach.mean = overhead);
-        };
-        assert_eq!(of(&still), "refused");
-        let wrong = disk::parse("it", "it.toml", "title = 3");
-        assert!(matches!(found.judge(&wrong), Grade::Refused(_)));
     }
 
     #[test]

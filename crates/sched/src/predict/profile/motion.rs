@@ -145,7 +145,6 @@ fn ticks(span: Span, period_ns: f64) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use block::Span;
 
     /// However the rate drifts, the arm gets no farther than is told, and not much less far.
     #[test]
@@ -155,9 +154,10 @@ mod tests {
         let nominal = mechanics.rotation.period_ns();
         let mut motion = Motion::new(mechanics.seek.ns(), &mechanics.switches, &sheet.overheads, nominal);
         let mut worked_out = std::collections::BTreeSet::new();
-        for rate in (-60..=60).chain((-100..200).rev()) {
-            motion.retime(&mechanics.switches, &sheet.overheads, nominal * (1.0 + f64::from(rate) / 4000.0));
+        for (i, rate) in (-60..=60).chain((-200..200).rev()).enumerate() {
+            motion.retime(&mechanics.switches, &sheet.overheads, nominal * (1.0 + f64::from(rate) / 5000.0));
             worked_out.insert(motion.reach_pace);
+            assert!(i > 120 || worked_out.len() == 1, "worked out anew at {rate}");
             for step in (0..400).step_by(7) {
                 let by = (step as u64 + 1) << STEP_BITS;
                 let told = motion.reach()[step] as usize;
@@ -168,7 +168,6 @@ mod tests {
                 assert!(told <= within(by + by / 16), "{rate}: step {step}, {told}");
             }
         }
-        assert!(worked_out.len() == 3, "{}", worked_out.len());
-        assert!(motion.ticks(Span(nominal as u64)).abs_diff(1 << TURN_BITS) < 1 << 23);
+        assert!((3..9).contains(&worked_out.len()), "{}", worked_out.len());
     }
 }
