@@ -142,8 +142,10 @@ mod tests {
     use block::{Command, Extent, Lbn, Place, Tag};
     use disk::{Truth, catalogue};
 
-    fn stroke_of(drive: &Drive, begins: &Beginning) -> Span {
-        drive.mechanics.stroke(drive.track, begins.spot.track, Direction::Read).seek
+    /// When the arm could be there, at the soonest.
+    fn soonest(drive: &Drive, begins: &Beginning, arm: &ArmForesight) -> Time {
+        let seek = drive.mechanics.stroke(drive.track, begins.spot.track, Direction::Read).seek;
+        arm.free + drive.noise.least(seek, &arm.spread)
     }
 
     /// A cost is told in full, or is no less than what was found already, whichever of the bounds told that.
@@ -210,8 +212,7 @@ mod tests {
                         let told = drive.foresee_read(now, (&waiting, begins), &mut arm, &bar);
                         assert_eq!(told, expected, "{model} {access:?}, seed {seed}: {cost} beside {below}");
                         by_angle += u32::from(bar.is_beyond(begins));
-                        let there = arm.free + drive.noise.least(stroke_of(&drive, begins), &arm.spread);
-                        missed += u32::from(bar.is_missed(begins, there.since(now)));
+                        missed += u32::from(bar.is_missed(begins, soonest(&drive, begins, &arm).since(now)));
                     }
                 }
             }
