@@ -261,7 +261,7 @@ impl Drive {
     /// is free and that something waits.
     fn choose(&self, now: Time) -> Option<Next> {
         if let Some(near) = self.reads_alone().filter(|_| self.reads_go_by_way) {
-            return self.choose_read(now, near > 0).map(Next::Command);
+            return self.choose_read(now, near).map(Next::Command);
         }
         let flush = self.waiting.iter().position(|it| matches!(it.command.verb, Verb::Flush));
         let ahead_of_flush = &self.waiting[..flush.unwrap_or(self.waiting.len())];
@@ -316,8 +316,8 @@ impl Drive {
     }
 
     /// The same where nothing waits but reads, each of which goes by its way unless memory may have some of it: the hot path of a drive
-    /// that has a choice. Of most the angle alone tells that they are not next.
-    fn choose_read(&self, now: Time, some_near: bool) -> Option<usize> {
+    /// that has a choice, of so many reads `near` a segment. Of most the angle alone tells that they are not next.
+    fn choose_read(&self, now: Time, near: usize) -> Option<usize> {
         if now.since(self.waiting.first()?.issued) > self.rules.age_limit {
             return Some(0);
         }
@@ -325,7 +325,7 @@ impl Drive {
         let (mut best, mut bar) = (None, TurnBar::new(self, now));
         for (i, waiting) in self.waiting.iter().enumerate().take(usize::from(self.rules.weighs)) {
             let cost = match &waiting.begins {
-                Some(begins) if !(some_near && self.may_be_read(waiting)) => {
+                Some(begins) if !(near > 0 && self.may_be_read(waiting)) => {
                     self.foresee_read(now, (waiting, begins), &mut arm, &bar)
                 }
                 _ => self.foresee_turn(now, waiting, &mut arm, bar.below),
