@@ -183,7 +183,7 @@ impl Mechanics {
     /// where that angle alone does not tell.
     #[must_use]
     #[inline]
-    pub fn caught(&self, spot: &Spot, at: Extent, direction: Direction) -> u64 {
+    pub fn catch_angle(&self, spot: &Spot, at: Extent, direction: Direction) -> u64 {
         let sectors = self.layout.sectors_of(at);
         if sectors > u64::from(spot.left) {
             return u64::MAX;
@@ -199,7 +199,7 @@ impl Mechanics {
     #[must_use]
     #[inline(always)]
     pub fn least_latency(&self, spin: &impl Spin, now: Time, spot: &Spot, at: Extent, direction: Direction) -> Span {
-        let caught = self.caught(spot, at, direction);
+        let caught = self.catch_angle(spot, at, direction);
         let passed = spot.angle.wrapping_add(caught).wrapping_sub(spin.phase(now));
         // What rounding may have added.
         spin.turning(passed.saturating_sub(caught)).less(Span(2))

@@ -127,8 +127,8 @@ impl Segments {
 
     /// How many reads wait, and of how many of them `look` may find anything.
     #[inline(always)]
-    pub(crate) fn awaited(&self) -> (usize, usize) {
-        self.regions.awaited()
+    pub(crate) fn count_awaited(&self) -> (usize, usize) {
+        self.regions.count_awaited()
     }
 
     /// What is held of `at`.
@@ -429,7 +429,7 @@ mod tests {
                 _ => {}
             }
             let near = waiting.iter().filter(|it| segments.may_have(segments.region_of(it.start))).count();
-            assert_eq!(segments.awaited(), (waiting.len(), near), "step {step}");
+            assert_eq!(segments.count_awaited(), (waiting.len(), near), "step {step}");
             assert!(waiting.iter().all(|it| segments.look(*it) == Lookup::Miss || near > 0), "step {step}");
             seen[usize::from(near > 0 && near < waiting.len())] += 1;
         }

@@ -117,14 +117,14 @@ impl TurnBar {
 
     /// By how much the spindle turns until its first block has passed so far that it can no longer be caught.
     #[inline(always)]
-    fn passed(&self, begins: &Beginning) -> u64 {
+    fn turn_until_passed(&self, begins: &Beginning) -> u64 {
         begins.spot.angle.wrapping_add(begins.caught).wrapping_sub(self.phase)
     }
 
     /// Whether a read costs no less, since its first block comes round no sooner.
     #[inline(always)]
     pub(crate) fn is_beyond(&self, begins: &Beginning) -> bool {
-        self.passed(begins).saturating_sub(begins.caught) >= self.turn
+        self.turn_until_passed(begins).saturating_sub(begins.caught) >= self.turn
     }
 
     /// Whether it costs no less, since the heads, which are there no sooner than in `least`, miss its first block until it comes round
@@ -132,7 +132,7 @@ impl TurnBar {
     #[inline(always)]
     pub(crate) fn is_missed(&self, begins: &Beginning, least: Span) -> bool {
         // That is a turn later, less by what may be caught. The rate is rounded down: heads that are said to come too late do.
-        self.turn <= u64::MAX - begins.caught && least.0.saturating_mul(self.rate) > self.passed(begins)
+        self.turn <= u64::MAX - begins.caught && least.0.saturating_mul(self.rate) > self.turn_until_passed(begins)
     }
 }
 

@@ -60,7 +60,7 @@ impl Drive {
         let inside = transfers && command.at.end().0 <= self.mechanics.layout.blocks();
         inside.then(|| {
             let spot = self.mechanics.layout.locate_command(command.at.start);
-            let caught = self.mechanics.caught(&spot, command.at, command.verb.direction());
+            let caught = self.mechanics.catch_angle(&spot, command.at, command.verb.direction());
             Beginning { spot, caught, region: self.segments.region_of(command.at.start) }
         })
     }
@@ -85,7 +85,7 @@ impl Drive {
     /// Of how many that wait something may be in memory, where all are reads and there is nothing to write.
     #[inline(always)]
     fn reads_alone(&self) -> Option<usize> {
-        let (reads, near) = self.segments.awaited();
+        let (reads, near) = self.segments.count_awaited();
         (reads == self.waiting.len() && !self.holds_writes()).then_some(near)
     }
 

@@ -168,7 +168,7 @@ mod tests {
     use crate::platter::{PERIOD, Platter, known};
 
     /// A quick profile of a small drive.
-    fn found() -> DriveKnowledge {
+    fn quick_profile() -> DriveKnowledge {
         known(&mut Platter::of_zones(2, &[(60, 200)]), Thoroughness::Quick, None)
     }
 
@@ -186,7 +186,7 @@ mod tests {
 
     #[test]
     fn a_profile_is_believed_as_far_as_it_predicts() {
-        let found = found();
+        let found = quick_profile();
         let of = |change: &dyn Fn(&mut DriveKnowledge)| grade_of(&found, change);
         assert_eq!(of(&|_| {}), "good");
         let period = PERIOD / NS_PER_MS;
@@ -240,7 +240,7 @@ mod tests {
 
     #[test]
     fn what_was_not_looked_at_to_its_end_is_graded_less_where_that_counts() {
-        let found = found();
+        let found = quick_profile();
         let of = |change: &dyn Fn(&mut DriveKnowledge)| grade_of(&found, change);
         let hurried = |part| of(&|it| it.hurried = vec![part]);
         assert_eq!([TimedPart::Heads, TimedPart::Seeks, TimedPart::Writes].map(hurried), ["usable"; 3]);

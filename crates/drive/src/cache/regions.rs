@@ -150,7 +150,7 @@ impl SegmentRegions {
 
     /// How many reads wait, and how many of them where segments are.
     #[inline(always)]
-    pub(super) fn awaited(&self) -> (usize, usize) {
+    pub(super) fn count_awaited(&self) -> (usize, usize) {
         (self.all_awaited, self.near)
     }
 
