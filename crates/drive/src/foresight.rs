@@ -93,13 +93,13 @@ pub(crate) struct TurnBar {
     phase: u64,
     /// The largest where it is a revolution or more, or where angles tell nothing.
     turn: u64,
-    /// Turn per nanosecond.
+    /// The turn of the spindle in a nanosecond.
     rate: u64,
     is_even: bool,
 }
 
 impl TurnBar {
-    /// Nothing found yet.
+    /// A bar while nothing is found yet.
     pub(crate) fn new(drive: &Drive, now: Time) -> TurnBar {
         let (phase, rate) = (drive.spindle.phase(now), drive.spindle.rotation().rate());
         TurnBar { below: u64::MAX, phase, turn: u64::MAX, rate, is_even: drive.spindle.is_even() }

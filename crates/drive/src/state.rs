@@ -197,7 +197,7 @@ pub(crate) enum ReadPath {
     Plain,
     /// Those habits: the drive takes one command at a time.
     Alone,
-    /// All there is.
+    /// All there is: the drive has a queue.
     Queued,
 }
 

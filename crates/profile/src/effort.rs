@@ -24,7 +24,7 @@ pub(crate) enum TimedPart {
     Borders,
     /// What throughput each size of chunk has.
     Chunks,
-    /// What writing takes.
+    /// What writing to the medium takes.
     Writes,
     /// What throughput each size of chunk of writes has.
     WriteChunks,

@@ -141,7 +141,7 @@ impl SegmentRegions {
         self.near += usize::from(self.counts[region.0].segments() > 0);
     }
 
-    /// One fewer.
+    /// One fewer of them waits.
     pub(super) fn remove_awaited(&mut self, region: SegmentRegion) {
         self.awaited[region.0] -= 1;
         self.all_awaited -= 1;
