@@ -98,8 +98,8 @@ impl Rotation {
         self.rate
     }
 
-    /// An angle, by no more than a few ns too large, that takes no less than `span` to turn by; the largest where that is no less
-    /// than a revolution.
+    /// The angle by which it turns in `span`, rounded up, in 2⁻⁶⁴ revolutions; the largest there is where it turns by a whole one
+    /// or more: to turn by it takes no less than `span`, and at most a few ns longer.
     #[must_use]
     #[inline]
     pub fn turn_in(&self, span: Span) -> u64 {

@@ -127,8 +127,8 @@ impl TurnBar {
         self.turn_until_passed(begins).saturating_sub(begins.caught) >= self.turn
     }
 
-    /// Whether it costs no less, since the heads, which are there no sooner than in `least`, miss its first block until it comes round
-    /// again.
+    /// Whether it costs no less, since the heads come too late for its first block, though they be there in `least`: they wait for the
+    /// next revolution.
     #[inline(always)]
     pub(crate) fn is_missed(&self, begins: &Beginning, least: Span) -> bool {
         // That is a turn later, less by what may be caught. The rate is rounded down: heads that are said to come too late do.

@@ -70,7 +70,7 @@ impl Drive {
             match self.expiry(&waiting).filter(|(at, _)| *at <= now) {
                 None => i += 1,
                 Some((_, outcome)) => {
-                    self.take(i);
+                    self.remove_waiting(i);
                     let Waiting { tag, issued, .. } = waiting;
                     let parts = Parts { queued: now.since(issued), ..Parts::default() };
                     self.flying.push(Flying { tag, issued, end: now, outcome, parts });

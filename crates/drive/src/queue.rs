@@ -13,7 +13,7 @@ use crate::buffer::Dirty;
 use crate::cache::Lookup;
 use crate::foresight::{ArmForesight, TurnBar};
 use crate::state::{Beginning, CommandOrigin, Drive, Waiting};
-use block::{Command, Direction, Lbn, Span, Time, Verb};
+use block::{Command, Lbn, Span, Time, Verb};
 use disk::{Drain, Spot, Turn};
 
 /// Who has the arm next.
@@ -33,7 +33,7 @@ impl Drive {
         let wants_room = command.verb.writes() && self.waiting.iter().any(|it| it.wants_room);
         if self.bus.exclusive {
             waiting.begins = self.beginning_of(command);
-            self.put(self.waiting.len(), waiting);
+            self.insert_waiting(self.waiting.len(), waiting);
             self.let_in(now);
             self.decide(now);
         } else if self.needs_no_arm(now, &waiting, wants_room)
@@ -48,7 +48,7 @@ impl Drive {
                 self.supersede(command.at);
             }
             waiting.begins = self.beginning_of(command);
-            self.put(self.waiting.len(), waiting);
+            self.insert_waiting(self.waiting.len(), waiting);
             self.decide(now);
         }
         self.decision = self.next_decision(now);
@@ -66,7 +66,7 @@ impl Drive {
     }
 
     /// A command waits from now on, at this place among the others.
-    fn put(&mut self, place: usize, waiting: Waiting) {
+    fn insert_waiting(&mut self, place: usize, waiting: Waiting) {
         if let Some(region) = waiting.read_region() {
             self.segments.add_awaited(region);
         }
@@ -74,7 +74,7 @@ impl Drive {
     }
 
     /// One that waits does so no more.
-    pub(crate) fn take(&mut self, place: usize) -> Waiting {
+    pub(crate) fn remove_waiting(&mut self, place: usize) -> Waiting {
         let waiting = self.waiting.remove(place);
         if let Some(region) = waiting.read_region() {
             self.segments.remove_awaited(region);
@@ -123,7 +123,7 @@ impl Drive {
                 // Who has it next is looked at only when the least has been read ahead.
                 Some(Next::Command(i)) if self.reads_least(now, self.waiting[i].command) => break,
                 Some(Next::Command(i)) => {
-                    let chosen = self.take(i);
+                    let chosen = self.remove_waiting(i);
                     let segment = self.held_by(now, chosen.command);
                     self.start(now, chosen);
                     if let Some(segment) = segment {
@@ -165,11 +165,11 @@ impl Drive {
                 break;
             }
             self.served = next.at;
-            passed.push((i, self.take(i)));
+            passed.push((i, self.remove_waiting(i)));
         }
         self.served = served;
         while let Some((i, waiting)) = passed.pop() {
-            self.put(i, waiting);
+            self.insert_waiting(i, waiting);
         }
         self.passed = passed;
     }
@@ -184,7 +184,7 @@ impl Drive {
             i = next;
             let waiting = &self.waiting[i];
             if waiting.came <= now && self.needs_no_arm(now, waiting, wants_room) {
-                let waiting = self.take(i);
+                let waiting = self.remove_waiting(i);
                 self.start(now, waiting);
             } else {
                 wants_room |= waiting.wants_room;
@@ -355,14 +355,17 @@ impl Drive {
         let cost = match (needs_arm, &waiting.begins) {
             // The arm is on its way there already; the overhead passes meanwhile.
             (false, _) if self.is_quick(waiting.command) => 0,
-            (_, Some(begins)) => return self.foresee_transfer(now, (waiting, origin), &begins.spot, arm, below),
+            (_, Some(begins)) => {
+                return self.foresee_transfer(now, (waiting, origin), &begins.spot, arm, below, |_| false);
+            }
             (true, None) => self.foresee_access(now, waiting.issued, waiting.command, origin).0,
             (false, None) => self.foresee_from(now, waiting.issued, waiting.command, origin).0,
         };
         Some(cost).filter(|cost| *cost < below)
     }
 
-    /// How long a transfer that begins at `spot` and takes the arm would wait for its first block, in ns.
+    /// How long a transfer that begins at `spot` and takes the arm would wait for its first block, in ns. Nothing where that is `below`
+    /// or more, or where `is_missed` says so of when the arm could be there at the soonest.
     #[inline(always)]
     fn foresee_transfer(
         &self,
@@ -371,6 +374,7 @@ impl Drive {
         spot: &Spot,
         arm: &mut ArmForesight,
         below: u64,
+        is_missed: impl FnOnce(Span) -> bool,
     ) -> Option<u64> {
         let Command { verb, at, .. } = waiting.command;
         let ready = match verb {
@@ -381,7 +385,7 @@ impl Drive {
         let settles = self.settles_as(at, verb.direction());
         let stroke = self.mechanics.stroke(arm.track, spot.track, settles);
         let soonest = arm.free + self.noise.least(stroke.seek, &arm.spread) + stroke.switch;
-        if soonest.since(now).0 >= below {
+        if soonest.since(now).0 >= below || is_missed(soonest.since(now)) {
             return None;
         }
         let arrived = arm.free + self.vary(stroke, settles, arm.free, || arm.spread).total();
@@ -404,20 +408,9 @@ impl Drive {
         if bar.is_beyond(begins) {
             return None;
         }
-        let ready = arm.read_ready(now, waiting.issued, arm.origin_of(self, waiting));
-        arm.look(self, ready);
-        let stroke = self.mechanics.stroke(arm.track, begins.spot.track, Direction::Read);
-        let soonest = arm.free + self.noise.least(stroke.seek, &arm.spread) + stroke.switch;
-        if soonest.since(now).0 >= bar.below || bar.is_missed(begins, soonest.since(now)) {
-            return None;
-        }
-        let arrived = arm.free + self.vary(stroke, Direction::Read, arm.free, || arm.spread).total();
-        if arrived.since(now).0 >= bar.below {
-            return None;
-        }
-        let at = waiting.command.at;
-        let latency = self.mechanics.latency(&self.spindle, arrived, &begins.spot, at, Direction::Read);
-        Some((arrived.since(now) + latency).0).filter(|cost| *cost < bar.below)
+        let origin = arm.origin_of(self, waiting);
+        let is_missed = |least| bar.is_missed(begins, least);
+        self.foresee_transfer(now, (waiting, origin), &begins.spot, arm, bar.below, is_missed)
     }
 
     /// How far a command that begins at block `at` is from being next, in an order by blocks.

@@ -1,6 +1,6 @@
 //! Which tracks share a cylinder, and so how far apart any two are for the arm.
 
-use super::{MOST_HEADS, MapRegion, TrackMap};
+use super::{FEW, MOST_HEADS, MapRegion, TrackMap};
 
 /// How the tracks of a region lie over heads and cylinders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,9 +19,6 @@ pub struct TrackAddress {
     /// Head, as its turn comes in a cylinder or band.
     pub head: u64,
 }
-
-/// Zones that are fewer may end as bands would by chance.
-const FEW: usize = 4;
 
 /// Whether regions of so many tracks are bands of so many heads: each head's tracks end a region, but for those of the last one, with
 /// which the next band may go on.
@@ -161,12 +158,10 @@ impl TrackGeometry {
     /// Of how many heads there would be bands such that regions of one kind, one after the other, end where heads change: if there are
     /// no more than a few bands in a zone, no period shows. The most there may be; nothing where most zones are not so.
     fn heads_by_regions(&self) -> Option<u64> {
-        let kinds = self.map.regions.chunk_by(|a, b| (a.round, a.track) == (b.round, b.track));
-        let zones: Vec<Vec<u64>> =
-            kinds.filter(|zone| zone.len() > 1).map(|zone| zone.iter().map(MapRegion::track_count).collect()).collect();
+        let zones = self.map.zones().filter(|zone| zone.len() > 1);
+        let zones = zones.map(|zone| zone.iter().map(MapRegion::track_count).collect::<Vec<u64>>());
         // Zones that are all as long may be of one kind, too, as may the bands of any drive.
-        let zones: Vec<Vec<u64>> =
-            zones.into_iter().filter(|zone| zone.iter().any(|tracks| *tracks != zone[0])).collect();
+        let zones: Vec<Vec<u64>> = zones.filter(|zone| zone.iter().any(|tracks| *tracks != zone[0])).collect();
         let fits = |heads: &u64| 4 * zones.iter().filter(|zone| are_bands(zone, *heads)).count() >= 3 * zones.len();
         if zones.len() < FEW { None } else { (2..=MOST_HEADS).rev().find(fits) }
     }

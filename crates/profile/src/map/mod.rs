@@ -9,7 +9,7 @@ pub use geometry::{Arrangement, TrackAddress, TrackGeometry};
 pub(crate) use region::ALIKE;
 pub use region::{MapRegion, PatternLevel, SectorPlace, TrackRun};
 
-/// Zones that are so many have no number of tracks in common by chance, but seldom.
+/// Zones that are fewer tell nothing of heads: by chance they have tracks in common, or end as bands would.
 const FEW: usize = 4;
 
 /// Heads that a drive has, at most, as far as zones tell.
@@ -42,15 +42,19 @@ impl TrackMap {
         TrackMap { regions: regions.map(cut).collect(), remaps, guessed: None }
     }
 
-    /// How many tracks follow one another that are of one kind, as those of a zone are.
+    /// Regions of one kind that follow one another, as those of a zone do.
+    fn zones(&self) -> impl Iterator<Item = &[MapRegion]> {
+        self.regions.chunk_by(|a, b| (a.round, a.track) == (b.round, b.track))
+    }
+
+    /// How many tracks each zone has.
     fn zone_tracks(&self) -> Vec<u64> {
-        let zones = self.regions.chunk_by(|a, b| (a.round, a.track) == (b.round, b.track));
         let tracks = |zone: &[MapRegion]| {
             // A region that begins inside a track shares it with the one before.
             let shared = zone.iter().skip(1).filter(|region| region.place(region.first).sector > 0).count() as u64;
             zone.iter().map(MapRegion::track_count).sum::<u64>() - shared
         };
-        zones.map(tracks).collect()
+        self.zones().map(tracks).collect()
     }
 
     /// Of how many tracks, or a multiple of that, all zones are, as they are of a multiple of a drive's heads in whatever order these
