@@ -356,7 +356,8 @@ impl Drive {
             // The arm is on its way there already; the overhead passes meanwhile.
             (false, _) if self.is_quick(waiting.command) => 0,
             (_, Some(begins)) => {
-                return self.foresee_transfer(now, (waiting, origin), &begins.spot, arm, below, |_| false);
+                let transfer = (waiting, waiting.command.verb, origin);
+                return self.foresee_transfer(now, transfer, &begins.spot, arm, below, |_| false);
             }
             (true, None) => self.foresee_access(now, waiting.issued, waiting.command, origin).0,
             (false, None) => self.foresee_from(now, waiting.issued, waiting.command, origin).0,
@@ -370,13 +371,13 @@ impl Drive {
     fn foresee_transfer(
         &self,
         now: Time,
-        (waiting, origin): (&Waiting, CommandOrigin),
+        (waiting, verb, origin): (&Waiting, Verb, CommandOrigin),
         spot: &Spot,
         arm: &mut ArmForesight,
         below: u64,
         is_missed: impl FnOnce(Span) -> bool,
     ) -> Option<u64> {
-        let Command { verb, at, .. } = waiting.command;
+        let at = waiting.command.at;
         let ready = match verb {
             Verb::Read => arm.read_ready(now, waiting.issued, origin),
             _ => self.ready_at(now, waiting.issued, verb, origin),
@@ -410,7 +411,8 @@ impl Drive {
         }
         let origin = arm.origin_of(self, waiting);
         let is_missed = |least| bar.is_missed(begins, least);
-        self.foresee_transfer(now, (waiting, origin), &begins.spot, arm, bar.below, is_missed)
+        // What is told as a constant is not asked of each.
+        self.foresee_transfer(now, (waiting, Verb::Read, origin), &begins.spot, arm, bar.below, is_missed)
     }
 
     /// How far a command that begins at block `at` is from being next, in an order by blocks.
