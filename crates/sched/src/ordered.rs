@@ -38,13 +38,15 @@ pub(crate) struct Position {
 pub(crate) struct Ordered<T = ()> {
     runs: Vec<Vec<Entry<T>>>,
     spare: Vec<Vec<Entry<T>>>,
+    /// The greatest sequence that ever came.
+    youngest: u64,
     /// What came after the last one taken, if nothing has changed much since.
     finger: Position,
 }
 
 impl<T: Copy> Ordered<T> {
     pub(crate) fn new() -> Ordered<T> {
-        Ordered { runs: Vec::new(), spare: Vec::new(), finger: Position { run: 0, place: 0 } }
+        Ordered { runs: Vec::new(), spare: Vec::new(), youngest: 0, finger: Position { run: 0, place: 0 } }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -56,13 +58,15 @@ impl<T: Copy> Ordered<T> {
         &self.runs[position.run][position.place]
     }
 
+    #[inline(always)]
     pub(crate) fn add(&mut self, entry: Entry<T>) {
         // Who comes is the youngest as a rule, and is above all with its key: then keys alone tell.
-        let mut to = self.end_of_those(|other| other.key > entry.key);
-        let here = self.entry(to).or_else(|| self.runs.get(to.run + 1)?.first());
-        if here.is_some_and(|here| here.order() > entry.order()) {
-            to = self.end_of_those(|other| other.order() > entry.order());
-        }
+        let to = if entry.sequence >= self.youngest {
+            self.youngest = entry.sequence;
+            self.end_of_those(|other| other.key > entry.key)
+        } else {
+            self.end_of_older(&entry)
+        };
         match self.runs.get_mut(to.run) {
             Some(run) if run.len() < RUN => run.insert(to.place, entry),
             _ => self.make_room(to, entry),
@@ -70,6 +74,12 @@ impl<T: Copy> Ordered<T> {
         if to.run == self.finger.run && to.place <= self.finger.place {
             self.finger.place += 1;
         }
+    }
+
+    /// Where an entry goes that came before others.
+    #[inline(never)]
+    fn end_of_older(&self, entry: &Entry<T>) -> Position {
+        self.end_of_those(|other| other.order() > entry.order())
     }
 
     /// Puts an entry where the run is full, or there is none yet.
