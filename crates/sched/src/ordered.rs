@@ -196,10 +196,6 @@ impl<T: Copy> Ordered<T> {
         Position { run, place }
     }
 
-    fn entry(&self, position: Position) -> Option<&Entry<T>> {
-        self.runs.get(position.run)?.get(position.place)
-    }
-
     #[inline]
     fn above(&self, Position { run, place }: Position) -> Option<Position> {
         if place > 0 {

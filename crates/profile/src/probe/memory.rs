@@ -16,6 +16,9 @@ const ENOUGH: usize = 4;
 const MOST: u32 = 1 << 13;
 /// Of so many it is not asked twice where that is to be quick: to fill them takes long.
 const MANY: u32 = 256;
+/// The time for a drive to read on, and how far after a read it is looked for what it kept, as a power of two.
+const READ_ON: Span = Span(50_000_000);
+const FARTHEST_BITS: u32 = 10;
 /// Answers from memory vary by less than this, ns: some tens of µs of jitter in the host.
 const STEADY: f64 = 120_000.0;
 
@@ -49,8 +52,31 @@ pub fn learn<D: Device>(bench: &mut ProbeBench<D>, effort: Thoroughness) -> Resu
     // A host is late, not early: now and then by many times the spread.
     let (sooner, later) = (6.0 * spread + 2_000.0, 15.0 * spread + 2_000.0);
     bench.memory.hit = Some((Span((middle - sooner).max(0.0) as u64), Span((middle + later) as u64)));
-    bench.memory.forgotten_after = segments(bench, effort)?;
+    bench.memory.forgotten_after = segments(bench, 0, effort)?;
+    if bench.memory.forgotten_after == 1
+        && let Some(beyond) = kept_beyond(bench)?
+    {
+        bench.memory.forgotten_after = segments(bench, beyond, effort)?;
+    }
     Ok(())
+}
+
+/// Where a drive reads on for as much as a segment holds, and so drops what was read: how many sectors after that one lies that is
+/// kept. Segments are as many as drive that out.
+fn kept_beyond<D: Device>(bench: &mut ProbeBench<D>) -> Result<Option<u64>, BadInput> {
+    let all = bench.sectors();
+    let mut is_kept = |beyond: u64| {
+        let sector = bench.draw.below(all - beyond);
+        bench.read(sector)?;
+        bench.idle(READ_ON);
+        in_memory(bench, sector + beyond)
+    };
+    for beyond in (0..=FARTHEST_BITS).map(|bits| 1 << bits).take_while(|beyond| *beyond < all) {
+        if is_kept(beyond)? && is_kept(beyond)? {
+            return Ok(Some(beyond));
+        }
+    }
+    Ok(None)
 }
 
 /// The answers that came from memory, of a drive that soon drops what it has read for what it reads on: the least that are alike,
@@ -67,35 +93,37 @@ fn pick_answers_from_memory(first: &[f64], again: &[f64], pauses: &[f64]) -> Vec
     if came { alike } else { Vec::new() }
 }
 
-/// Reads elsewhere after which a read is no longer in memory: as most of three trials say.
-fn segments<D: Device>(bench: &mut ProbeBench<D>, effort: Thoroughness) -> Result<u32, BadInput> {
+/// Reads elsewhere after which a read is no longer in memory, nor what lies so far beyond it: as most of three trials say.
+fn segments<D: Device>(bench: &mut ProbeBench<D>, beyond: u64, effort: Thoroughness) -> Result<u32, BadInput> {
     let mut kept: u32 = 1;
     let once = |kept: u32| effort == Thoroughness::Quick && kept >= MANY;
-    while kept < MOST && !forgets(bench, kept, if once(kept) { 1 } else { 2 })? {
+    while kept < MOST && !forgets(bench, (kept, beyond), if once(kept) { 1 } else { 2 })? {
         kept *= 2;
     }
+    let mut trial = || trial(bench, (kept, beyond));
     if once(kept) {
-        return trial(bench, kept);
+        return trial();
     }
-    let mut found = [trial(bench, kept)?, trial(bench, kept)?, 0];
-    found[2] = if found[0] == found[1] { found[0] } else { trial(bench, kept)? };
+    let mut found = [trial()?, trial()?, 0];
+    found[2] = if found[0] == found[1] { found[0] } else { trial()? };
     found.sort_unstable();
     Ok(found[1])
 }
 
-/// Sectors to be read one after the other, spread evenly over part of the device, so that no two are near each other.
-fn spread_out<D: Device>(bench: &mut ProbeBench<D>, count: u32) -> Vec<u64> {
-    let (all, count) = (bench.sectors(), u64::from(count));
+/// Sectors to be read one after the other, spread evenly over part of the device, so that no two are near each other, nor any near
+/// the end.
+fn spread_out<D: Device>(bench: &mut ProbeBench<D>, (count, beyond): (u32, u64)) -> Vec<u64> {
+    let (all, count) = (bench.sectors().saturating_sub(beyond).max(1), u64::from(count));
     let first = bench.draw.below(all);
     let step = ((1 << 22) / count).max(1 << 13).min(all / (count + 1)).max(1);
     (0..count).map(|i| (first + i * step) % all).collect()
 }
 
-/// Whether a read is forgotten after so many others: as so many trials say.
-fn forgets<D: Device>(bench: &mut ProbeBench<D>, others: u32, enough: u32) -> Result<bool, BadInput> {
+/// Whether what lies so far beyond a read is forgotten after so many others: as so many trials say.
+fn forgets<D: Device>(bench: &mut ProbeBench<D>, (others, beyond): (u32, u64), enough: u32) -> Result<bool, BadInput> {
     let mut verdicts = [0u32; 2];
     while verdicts[0].max(verdicts[1]) < enough {
-        let sectors = fill(bench, others + 1)?;
+        let sectors = fill(bench, (others + 1, beyond))?;
         if let Some(reply) = bench.read(sectors[0])? {
             verdicts[usize::from(!bench.is_hit(reply.response()))] += 1;
         }
@@ -104,26 +132,27 @@ fn forgets<D: Device>(bench: &mut ProbeBench<D>, others: u32, enough: u32) -> Re
 }
 
 /// How many of the last reads are in memory, `most` at the most: roughly by halving, since each that is not drives out
-/// another, then one after the other from the most recent that may not be.
-fn trial<D: Device>(bench: &mut ProbeBench<D>, most: u32) -> Result<u32, BadInput> {
-    let sectors = fill(bench, most)?;
+/// another, then one after the other from the most recent that may not be. What lies so far beyond each tells.
+fn trial<D: Device>(bench: &mut ProbeBench<D>, (most, beyond): (u32, u64)) -> Result<u32, BadInput> {
+    let sectors = fill(bench, (most, beyond))?;
     let (mut held, mut gone) = (0, most + 1);
     while gone - held > 1 {
         let middle = held + (gone - held) / 2;
         if in_memory(bench, sectors[(most - middle) as usize])? { held = middle } else { gone = middle }
     }
-    let sectors = fill(bench, most)?;
+    let sectors = fill(bench, (most, beyond))?;
     while held < most && in_memory(bench, sectors[(most - held - 1) as usize])? {
         held += 1;
     }
     Ok(held.max(1))
 }
 
-/// Sectors that were read one after the other.
-fn fill<D: Device>(bench: &mut ProbeBench<D>, count: u32) -> Result<Vec<u64>, BadInput> {
-    let sectors = spread_out(bench, count);
-    for sector in &sectors {
+/// Sectors so far beyond those that were read one after the other.
+fn fill<D: Device>(bench: &mut ProbeBench<D>, (count, beyond): (u32, u64)) -> Result<Vec<u64>, BadInput> {
+    let mut sectors = spread_out(bench, (count, beyond));
+    for sector in &mut sectors {
         bench.read(*sector)?;
+        *sector += beyond;
     }
     Ok(sectors)
 }

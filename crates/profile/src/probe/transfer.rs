@@ -6,12 +6,16 @@ use crate::eye::Eye;
 use crate::map::{TrackAddress, TrackGeometry};
 use block::{BadInput, Device, Extent, Verb};
 
-/// Completions within this share of a revolution of their median are at one angle; where a quarter of them are not, the angle
-/// is not that of the track's end. Evenly round the track a tenth of them would be; half, where the bus takes four fifths of a
-/// revolution for it.
-const ALIKE: f64 = 0.05;
+/// Completions within so many times the noise of their median, and these shares of a revolution, are at one angle; where a quarter of
+/// them are not, the angle is not that of the track's end. The slower the bus, the less of a revolution they lie in: none, where it
+/// takes a revolution for a track and nothing is gained by beginning anywhere.
+const NOISES: f64 = 6.0;
+const ALIKE: std::ops::RangeInclusive<f64> = 0.01..=0.05;
 /// Trials of each question.
 const TRIALS: usize = 12;
+/// Tracks drawn of which the shortest tells how long those are that are asked for, and at most until enough such are found.
+const DRAWN: usize = 64;
+const DRAWS: usize = 10_000;
 
 /// How fast the head, the bus and the host transfer blocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -47,7 +51,8 @@ pub fn learn<D: Device>(eye: &mut Eye<D>, geometry: &TrackGeometry) -> Result<Tr
 pub(super) type Draws<'p, 'b, 'd, D> = &'p mut dyn FnMut(&mut Eye<'b, 'd, D>) -> Option<(usize, u64)>;
 
 /// Whether a transfer of a whole track may begin anywhere: the angle at which it completes then follows that at which the arm
-/// arrives, if less where much is left for the bus to bring; else it is always that of the track's end.
+/// arrives, if less where much is left for the bus to bring; else it is always that of the track's end, or as much later as a slow
+/// bus takes for tracks of that length.
 pub(super) fn on_arrival<'b, 'd, D: Device>(
     eye: &mut Eye<'b, 'd, D>,
     geometry: &TrackGeometry,
@@ -55,15 +60,25 @@ pub(super) fn on_arrival<'b, 'd, D: Device>(
     pick: Draws<'_, 'b, 'd, D>,
 ) -> Result<Option<bool>, BadInput> {
     let shift = eye.bench.shift;
-    let mut angles = Vec::new();
-    for trial in 0..TRIALS {
+    // Where tracks are short a bus may be fast enough that is too slow elsewhere.
+    let drawn = (0..DRAWN).filter_map(|_| Some(geometry.map.regions[pick(eye)?.0].round));
+    let Some(round) = drawn.min() else { return Ok(None) };
+    let (mut angles, mut tried) = (Vec::new(), 0);
+    for _ in 0..DRAWS {
+        if tried >= TRIALS {
+            break;
+        }
         let Some((region, track)) = pick(eye) else { continue };
         let region = &geometry.map.regions[region];
+        if region.round != round {
+            continue;
+        }
         let first = region.sector_at(region.track_pattern(track));
         let place = region.place(first);
         let left = place.left.min(u64::from(u32::MAX >> shift));
+        tried += 1;
         // From all round the track after it, so that the arm arrives anywhere.
-        if !eye.visit(first + region.track + (trial as u64 * region.track) / TRIALS as u64)? {
+        if !eye.visit(first + region.track + ((tried - 1) as u64 * region.track) / TRIALS as u64)? {
             continue;
         }
         let whole = Extent::new(first << shift, (left << shift) as u32);
@@ -77,8 +92,8 @@ pub(super) fn on_arrival<'b, 'd, D: Device>(
     }
     let first = angles.first().copied().unwrap_or(0.0);
     let offs: Vec<f64> = angles.iter().map(|angle| signed_fraction(angle - first)).collect();
-    let middle = median(&offs);
-    let alike = offs.iter().filter(|off| signed_fraction(**off - middle).abs() < ALIKE).count();
+    let (middle, within) = (median(&offs), (NOISES * eye.clock.noise).clamp(*ALIKE.start(), *ALIKE.end()));
+    let alike = offs.iter().filter(|off| signed_fraction(**off - middle).abs() < within).count();
     Ok((angles.len() > TRIALS / 2).then_some(4 * alike < 3 * angles.len()))
 }
 

@@ -3,7 +3,7 @@
 use crate::writes::{middle, written};
 use disk::{After, Bus, Sheet};
 use drive::Drive;
-use profile::ProfileOutcome;
+use profile::{ProfileOutcome, Thoroughness};
 
 /// The sheet that a profile with a scratch writes of a drive like this one but for its bus.
 fn found(name: &str, change: impl Fn(&mut Sheet)) -> (Sheet, Sheet) {
@@ -57,5 +57,26 @@ fn how_much_must_be_there_before_it_goes_is_known() {
             (sheet.bus.watermark, sheet.bus.write_watermark) = (share, share);
             sheet.overheads.hit = After { read: block::Span(300_000), write: block::Span(1_200_000) };
         });
+    }
+}
+
+/// Reads that begin wherever the head lands show unless the bus takes a revolution and more for the shortest track: then they gain
+/// nothing. Those that do not are not taken for such, though each zone's tracks then end at another angle.
+#[test]
+fn reads_that_begin_anywhere_are_told_behind_any_bus() {
+    for (mb_s, shows) in
+        [(4.0, false), (14.0, false), (22.0, true), (26.0, true), (29.0, true), (40.0, true), (300.0, true)]
+    {
+        for anywhere in [true, false] {
+            let disk::Drive { sheet, truth } = crate::drive("atlas10k");
+            let mut mechanics = (*sheet.mechanics).clone();
+            mechanics.access.reads = anywhere;
+            let bus = Bus { mb_s: Some(mb_s), ..sheet.bus };
+            let sheet = Sheet { mechanics: mechanics.into(), bus, ..sheet };
+            let mut device = sim::Bench::new(Drive::new(&sheet, &truth, 7));
+            let profile = crate::profiled_with("it", Thoroughness::Quick, &mut device).expect("it is learned");
+            let ProfileOutcome::Disk(known) = &profile.outcome else { panic!("it turns") };
+            assert_eq!(known.transfer.on_arrival, anywhere && shows, "{mb_s} MB/s");
+        }
     }
 }
