@@ -16,6 +16,8 @@ const ENOUGH: usize = 4;
 const MOST: u32 = 1 << 13;
 /// Of so many it is not asked twice where that is to be quick: to fill them takes long.
 const MANY: u32 = 256;
+/// Blocks beyond a read at which answers from memory are looked for: what was read itself may be dropped for what is read on.
+const BEYOND: [u64; 3] = [0, 32, 8];
 /// The time for a drive to read on, and how far after a read it is looked for what it kept, as a power of two.
 const READ_ON: Span = Span(50_000_000);
 const FARTHEST_BITS: u32 = 10;
@@ -28,30 +30,15 @@ const STEADY: f64 = 120_000.0;
 /// As [`ProbeBench::read`].
 pub fn learn<D: Device>(bench: &mut ProbeBench<D>, effort: Thoroughness) -> Result<(), BadInput> {
     bench.memory = Memory::default();
-    let (mut first, mut again, mut pauses) = (Vec::new(), Vec::new(), Vec::new());
-    for _ in 0..PAIRS {
-        let sector = bench.draw.below(bench.sectors());
-        let pause = bench.draw.below(1_000_000);
-        if let Some(reply) = bench.read(sector)? {
-            first.push(reply.response().0 as f64);
-            bench.idle(Span(pause));
-            if let Some(reply) = bench.read(sector)? {
-                again.push(reply.response().0 as f64);
-                pauses.push(pause as f64);
-            }
+    for beyond in BEYOND {
+        bench.memory.hit = hit(bench, beyond)?;
+        if bench.memory.hit.is_some() {
+            break;
         }
     }
-    if spread(&again) > STEADY {
-        again = pick_answers_from_memory(&first, &again, &pauses);
-    }
-    let (middle, spread) = (median(&again), spread(&again));
-    // What answers at random as it does from memory has nothing to tell them apart.
-    if again.is_empty() || spread > STEADY || median(&first) < 2.0 * middle {
+    if bench.memory.hit.is_none() {
         return Ok(());
     }
-    // A host is late, not early: now and then by many times the spread.
-    let (sooner, later) = (6.0 * spread + 2_000.0, 15.0 * spread + 2_000.0);
-    bench.memory.hit = Some((Span((middle - sooner).max(0.0) as u64), Span((middle + later) as u64)));
     bench.memory.forgotten_after = segments(bench, 0, effort)?;
     if bench.memory.forgotten_after == 1
         && let Some(beyond) = kept_beyond(bench)?
@@ -61,8 +48,38 @@ pub fn learn<D: Device>(bench: &mut ProbeBench<D>, effort: Thoroughness) -> Resu
     Ok(())
 }
 
-/// Where a drive reads on for as much as a segment holds, and so drops what was read: how many sectors after that one lies that is
-/// kept. Segments are as many as drive that out.
+/// The time of an answer from memory, at least and at most, as what lies so many blocks beyond a read shows it. That is asked for after
+/// any part of some turns, or what comes by soon after the read would look alike.
+fn hit<D: Device>(bench: &mut ProbeBench<D>, beyond: u64) -> Result<Option<(Span, Span)>, BadInput> {
+    let (mut first, mut again, mut pauses) = (Vec::new(), Vec::new(), Vec::new());
+    let longest = if beyond == 0 { 1_000_000 } else { READ_ON.0 };
+    for _ in 0..PAIRS {
+        let sector = bench.draw.below(bench.sectors().saturating_sub(beyond).max(1));
+        let pause = bench.draw.below(longest);
+        if let Some(reply) = bench.read(sector)? {
+            first.push(reply.response().0 as f64);
+            bench.idle(Span(pause));
+            if let Some(reply) = bench.read((sector + beyond).min(bench.sectors() - 1))? {
+                again.push(reply.response().0 as f64);
+                pauses.push(pause as f64);
+            }
+        }
+    }
+    if spread(&again) > STEADY && beyond == 0 {
+        again = pick_answers_from_memory(&first, &again, &pauses);
+    }
+    let (middle, spread) = (median(&again), spread(&again));
+    // What answers at random as it does from memory has nothing to tell them apart.
+    if again.is_empty() || spread > STEADY || median(&first) < 2.0 * middle {
+        return Ok(None);
+    }
+    // A host is late, not early: now and then by many times the spread.
+    let (sooner, later) = (6.0 * spread + 2_000.0, 15.0 * spread + 2_000.0);
+    Ok(Some((Span((middle - sooner).max(0.0) as u64), Span((middle + later) as u64))))
+}
+
+/// Where a drive reads on for as much as a segment holds, and so drops what was read: how many blocks after that one lies the middle of
+/// what is kept. Segments are as many as drive that out.
 fn kept_beyond<D: Device>(bench: &mut ProbeBench<D>) -> Result<Option<u64>, BadInput> {
     let all = bench.sectors();
     let mut is_kept = |beyond: u64| {
@@ -71,12 +88,13 @@ fn kept_beyond<D: Device>(bench: &mut ProbeBench<D>) -> Result<Option<u64>, BadI
         bench.idle(READ_ON);
         in_memory(bench, sector + beyond)
     };
+    let mut kept = Vec::new();
     for beyond in (0..=FARTHEST_BITS).map(|bits| 1 << bits).take_while(|beyond| *beyond < all) {
         if is_kept(beyond)? && is_kept(beyond)? {
-            return Ok(Some(beyond));
+            kept.push(beyond);
         }
     }
-    Ok(None)
+    Ok(kept.get(kept.len() / 2).copied())
 }
 
 /// The answers that came from memory, of a drive that soon drops what it has read for what it reads on: the least that are alike,
