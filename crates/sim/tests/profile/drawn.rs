@@ -443,14 +443,6 @@ fn drives_that_keep_some_of_what_they_read_are_known() {
     }
 }
 
-/// A segment that holds no more than is read on drops what was read, and keeps what follows: it drives that out that has as many
-/// others. It was taken for one that soon forgets all, and no sector was found at the angle it has.
-#[test]
-fn a_drive_that_keeps_only_what_it_reads_on_is_known() {
-    let fate = befall(31081, &draw(31081), Thoroughness::Quick).unwrap_or_else(|why| panic!("{why}"));
-    assert!(fate.grade == Grade::Good && fate.minutes < 2.0, "{:?}, {} min", fate.grade, fate.minutes);
-}
-
 /// Where some heads' tracks go on as before and others' do not, regions begin inside a band; what they begin with is a later head. Of
 /// 2478, whose bus is slower than its medium, what a read that crossed to such a track ended with was taken for its sectors' angles.
 #[test]

@@ -78,6 +78,22 @@ fn a_drive_that_reads_on_once_and_keeps_only_what_it_was_asked_for_is_known() {
     }
 }
 
+/// A segment that holds no more than is read on drops what was read, and keeps what follows: that is driven out by as many others.
+/// By the one controller the next read comes too late to find it; by the other it may be found still.
+#[test]
+fn segments_that_drop_what_was_read_for_what_is_read_on_are_counted() {
+    for (segments, blocks, overhead_us) in [(32, 64, 200), (128, 128, 600)] {
+        let disk::Drive { mut sheet, truth } = crate::drive("exos-x22");
+        (sheet.cache.segments, sheet.cache.segment, sheet.cache.read_ahead) = (segments, blocks, blocks);
+        sheet.overheads.read = disk::After::either(Span(overhead_us * 1000));
+        let mut device = sim::Bench::new(Drive::new(&sheet, &truth, 7));
+        let profile = crate::profiled_with("it", Thoroughness::Quick, &mut device).expect("it is learned");
+        let ProfileOutcome::Disk(known) = &profile.outcome else { panic!("it turns") };
+        assert_eq!(known.cache.segments, segments, "of {blocks} blocks");
+        assert_eq!(known.geometry.heads, 23, "segments of {blocks} blocks");
+    }
+}
+
 #[test]
 fn written_data_that_take_the_place_of_what_was_read_are_known() {
     for (segments, buffer) in [(3, 0), (8, 200)] {
