@@ -76,9 +76,10 @@ pub(super) fn on_arrival<'b, 'd, D: Device>(
         let first = region.sector_at(region.track_pattern(track));
         let place = region.place(first);
         let left = place.left.min(u64::from(u32::MAX >> shift));
-        tried += 1;
         // From all round the track after it, so that the arm arrives anywhere.
-        if !eye.visit(first + region.track + ((tried - 1) as u64 * region.track) / TRIALS as u64)? {
+        let from = first + region.track + (tried as u64 * region.track) / TRIALS as u64;
+        tried += 1;
+        if !eye.visit(from)? {
             continue;
         }
         let whole = Extent::new(first << shift, (left << shift) as u32);
