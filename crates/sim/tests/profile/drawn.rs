@@ -429,6 +429,20 @@ fn heads_are_counted_behind_noise_as_a_rule() {
     assert!(found.iter().filter(|heads| **heads == 2).count() > 3, "{found:?}");
 }
 
+/// Of a drive of many heads, each of which keeps 128 tracks, the next head's were not come to in time where each command takes long, since
+/// a large memory had to forget the first track again and again.
+#[test]
+fn in_short_heads_are_counted_behind_a_slow_controller() {
+    for overhead_us in [400, 600, 1000] {
+        let disk::Drive { mut sheet, truth } = crate::drive("ironwolf-8tb");
+        sheet.overheads.read = disk::After::either(block::Span(overhead_us * 1000));
+        let drive = Drive::new(&sheet, &truth, 7);
+        let profile = crate::profiled_behind("it", Thoroughness::Quick, drive, 0.0).expect("it is learned");
+        let ProfileOutcome::Disk(known) = &profile.outcome else { panic!("it turns") };
+        assert_eq!(known.geometry.heads, 13, "{overhead_us} µs");
+    }
+}
+
 /// A memory that drops most of what it reads for what it reads ahead, and keeps some, is not taken for one of a single segment.
 #[test]
 fn drives_that_keep_some_of_what_they_read_are_known() {
