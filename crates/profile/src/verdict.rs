@@ -112,6 +112,9 @@ impl DriveKnowledge {
             format!("{:.1} % of {tried} fresh requests came a revolution or more off", 100.0 * self.validation.late);
         let (strayed, uneven, headless) = (self.validation.strayed, self.moves.uneven, self.geometry.unknown_heads());
         match off {
+            _ if tried == 0 && self.geometry.map.guessed.is_some() => Grade::Refused(
+                "not all of it was mapped, and no fresh request could be asked to try what was guessed".into(),
+            ),
             _ if tried == 0 => Grade::Usable("no fresh request could be asked to try it".into()),
             off if off > OFF.1 => Grade::Refused(told),
             _ if lost > SLOWER => Grade::Refused(format!(
@@ -207,6 +210,14 @@ mod tests {
         ] {
             let judged = of(&|it| (it.validation.late, it.late.share) = (late, share));
             assert_eq!(judged, grade, "{late}, {share}");
+        }
+        // What was guessed and not tried may be anywhere.
+        for (guessed, grade) in [(None, "usable"), (Some(1000), "refused")] {
+            let judged = of(&|it| {
+                it.validation.pairs.clear();
+                it.geometry.map.guessed = guessed;
+            });
+            assert_eq!(judged, grade, "{guessed:?}");
         }
         for (strayed, uneven, grade) in
             [(0.01, 0.0, "good"), (0.012, 0.0, "usable"), (0.0, 0.0016, "good"), (0.0, 0.0018, "usable")]
