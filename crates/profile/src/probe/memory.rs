@@ -30,8 +30,9 @@ const STEADY: f64 = 120_000.0;
 /// As [`ProbeBench::read`].
 pub fn learn<D: Device>(bench: &mut ProbeBench<D>, effort: Thoroughness) -> Result<(), BadInput> {
     bench.memory = Memory::default();
-    for beyond in BEYOND {
-        bench.memory.hit = hit(bench, beyond)?;
+    let all = bench.sectors();
+    for beyond in BEYOND.into_iter().filter(|beyond| *beyond < all) {
+        bench.memory.hit = find_hit_time(bench, beyond)?;
         if bench.memory.hit.is_some() {
             break;
         }
@@ -50,16 +51,16 @@ pub fn learn<D: Device>(bench: &mut ProbeBench<D>, effort: Thoroughness) -> Resu
 
 /// The time of an answer from memory, at least and at most, as what lies so many blocks beyond a read shows it. That is asked for after
 /// any part of some turns, or what comes by soon after the read would look alike.
-fn hit<D: Device>(bench: &mut ProbeBench<D>, beyond: u64) -> Result<Option<(Span, Span)>, BadInput> {
+fn find_hit_time<D: Device>(bench: &mut ProbeBench<D>, beyond: u64) -> Result<Option<(Span, Span)>, BadInput> {
     let (mut first, mut again, mut pauses) = (Vec::new(), Vec::new(), Vec::new());
     let longest = if beyond == 0 { 1_000_000 } else { READ_ON.0 };
     for _ in 0..PAIRS {
-        let sector = bench.draw.below(bench.sectors().saturating_sub(beyond).max(1));
+        let sector = bench.draw.below(bench.sectors() - beyond);
         let pause = bench.draw.below(longest);
         if let Some(reply) = bench.read(sector)? {
             first.push(reply.response().0 as f64);
             bench.idle(Span(pause));
-            if let Some(reply) = bench.read((sector + beyond).min(bench.sectors() - 1))? {
+            if let Some(reply) = bench.read(sector + beyond)? {
                 again.push(reply.response().0 as f64);
                 pauses.push(pause as f64);
             }
@@ -128,10 +129,10 @@ fn segments<D: Device>(bench: &mut ProbeBench<D>, beyond: u64, effort: Thoroughn
     Ok(found[1])
 }
 
-/// Sectors to be read one after the other, spread evenly over part of the device, so that no two are near each other, nor any near
-/// the end.
+/// Sectors to be read one after the other, spread evenly over part of the device, so that no two are near each other; what lies
+/// so far beyond each is on the device, too.
 fn spread_out<D: Device>(bench: &mut ProbeBench<D>, (count, beyond): (u32, u64)) -> Vec<u64> {
-    let (all, count) = (bench.sectors().saturating_sub(beyond).max(1), u64::from(count));
+    let (all, count) = (bench.sectors() - beyond, u64::from(count));
     let first = bench.draw.below(all);
     let step = ((1 << 22) / count).max(1 << 13).min(all / (count + 1)).max(1);
     (0..count).map(|i| (first + i * step) % all).collect()

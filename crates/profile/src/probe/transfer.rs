@@ -6,11 +6,11 @@ use crate::eye::Eye;
 use crate::map::{TrackAddress, TrackGeometry};
 use block::{BadInput, Device, Extent, Verb};
 
-/// Completions within so many times the noise of their median, and these shares of a revolution, are at one angle; where a quarter of
+/// Completions within so many times the noise of their median, but of at least and at most these shares of a revolution, are at one angle; where a quarter of
 /// them are not, the angle is not that of the track's end. The slower the bus, the less of a revolution they lie in: none, where it
 /// takes a revolution for a track and nothing is gained by beginning anywhere.
 const NOISES: f64 = 6.0;
-const ALIKE: std::ops::RangeInclusive<f64> = 0.01..=0.05;
+const ALIKE: (f64, f64) = (0.01, 0.05);
 /// Trials of each question.
 const TRIALS: usize = 12;
 /// Tracks drawn of which the shortest tells how long those are that are asked for, and at most until enough such are found.
@@ -93,7 +93,7 @@ pub(super) fn on_arrival<'b, 'd, D: Device>(
     }
     let first = angles.first().copied().unwrap_or(0.0);
     let offs: Vec<f64> = angles.iter().map(|angle| signed_fraction(angle - first)).collect();
-    let (middle, within) = (median(&offs), (NOISES * eye.clock.noise).clamp(*ALIKE.start(), *ALIKE.end()));
+    let (middle, within) = (median(&offs), (NOISES * eye.clock.noise).clamp(ALIKE.0, ALIKE.1));
     let alike = offs.iter().filter(|off| signed_fraction(**off - middle).abs() < within).count();
     Ok((angles.len() > TRIALS / 2).then_some(4 * alike < 3 * angles.len()))
 }

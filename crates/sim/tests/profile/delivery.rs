@@ -3,7 +3,7 @@
 use crate::writes::{middle, written};
 use disk::{After, Bus, Sheet};
 use drive::Drive;
-use profile::{ProfileOutcome, Thoroughness};
+use profile::ProfileOutcome;
 
 /// The sheet that a profile with a scratch writes of a drive like this one but for its bus.
 fn found(name: &str, change: impl Fn(&mut Sheet)) -> (Sheet, Sheet) {
@@ -68,14 +68,10 @@ fn reads_that_begin_anywhere_are_told_behind_any_bus() {
         [(4.0, false), (14.0, false), (22.0, true), (26.0, true), (29.0, true), (40.0, true), (300.0, true)]
     {
         for anywhere in [true, false] {
-            let disk::Drive { sheet, truth } = crate::drive("atlas10k");
-            let mut mechanics = (*sheet.mechanics).clone();
-            mechanics.access.reads = anywhere;
-            let bus = Bus { mb_s: Some(mb_s), ..sheet.bus };
-            let sheet = Sheet { mechanics: mechanics.into(), bus, ..sheet };
-            let mut device = sim::Bench::new(Drive::new(&sheet, &truth, 7));
-            let profile = crate::profiled_with("it", Thoroughness::Quick, &mut device).expect("it is learned");
-            let ProfileOutcome::Disk(known) = &profile.outcome else { panic!("it turns") };
+            let disk::Drive { mut sheet, truth } = crate::drive("atlas10k");
+            crate::habits::accesses(&mut sheet, |access| access.reads = anywhere);
+            sheet.bus.mb_s = Some(mb_s);
+            let known = crate::known_in_short(&sheet, &truth);
             assert_eq!(known.transfer.on_arrival, anywhere && shows, "{mb_s} MB/s");
         }
     }

@@ -436,9 +436,7 @@ fn in_short_heads_are_counted_behind_a_slow_controller() {
     for overhead_us in [400, 600, 1000] {
         let disk::Drive { mut sheet, truth } = crate::drive("ironwolf-8tb");
         sheet.overheads.read = disk::After::either(block::Span(overhead_us * 1000));
-        let drive = Drive::new(&sheet, &truth, 7);
-        let profile = crate::profiled_behind("it", Thoroughness::Quick, drive, 0.0).expect("it is learned");
-        let ProfileOutcome::Disk(known) = &profile.outcome else { panic!("it turns") };
+        let known = crate::known_in_short(&sheet, &truth);
         assert_eq!(known.geometry.heads, 13, "{overhead_us} µs");
     }
 }

@@ -24,7 +24,7 @@ fn profile_changed_drive(change: impl Fn(&mut Sheet)) -> (Sheet, Sheet) {
 }
 
 /// Another way to take what passes under the head.
-fn accesses(sheet: &mut Sheet, change: impl Fn(&mut Access)) {
+pub(crate) fn accesses(sheet: &mut Sheet, change: impl Fn(&mut Access)) {
     let mut mechanics = (*sheet.mechanics).clone();
     change(&mut mechanics.access);
     sheet.mechanics = mechanics.into();
@@ -86,9 +86,7 @@ fn segments_that_drop_what_was_read_for_what_is_read_on_are_counted() {
         let disk::Drive { mut sheet, truth } = crate::drive("exos-x22");
         (sheet.cache.segments, sheet.cache.segment, sheet.cache.read_ahead) = (segments, blocks, blocks);
         sheet.overheads.read = disk::After::either(Span(overhead_us * 1000));
-        let mut device = sim::Bench::new(Drive::new(&sheet, &truth, 7));
-        let profile = crate::profiled_with("it", Thoroughness::Quick, &mut device).expect("it is learned");
-        let ProfileOutcome::Disk(known) = &profile.outcome else { panic!("it turns") };
+        let known = crate::known_in_short(&sheet, &truth);
         assert_eq!(known.cache.segments, segments, "of {blocks} blocks");
         assert_eq!(known.geometry.heads, 23, "segments of {blocks} blocks");
     }

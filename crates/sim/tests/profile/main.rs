@@ -81,3 +81,11 @@ fn profiled_with(
     let options = ProfileOptions { name: name.into(), seed: seed(), effort, scratch: None };
     profile::profile(device, &options, &mut ())
 }
+
+/// What a quick profile finds of a drive that turns.
+fn known_in_short(sheet: &disk::Sheet, truth: &disk::Truth) -> profile::DriveKnowledge {
+    let mut device = sim::Bench::new(drive::Drive::new(sheet, truth, 7));
+    let profile = profiled_with("it", Thoroughness::Quick, &mut device).expect("it is learned");
+    let profile::ProfileOutcome::Disk(known) = profile.outcome else { panic!("it turns") };
+    *known
+}
