@@ -79,6 +79,8 @@ pub(super) fn on_arrival<'b, 'd, D: Device>(
         // From all round the track after it, so that the arm arrives anywhere.
         let from = first + region.track + (tried as u64 * region.track) / TRIALS as u64;
         tried += 1;
+        // Looked at, since a map may have it elsewhere.
+        let Some(ends) = eye.angle(first + left - 1)? else { continue };
         if !eye.visit(from)? {
             continue;
         }
@@ -88,7 +90,7 @@ pub(super) fn on_arrival<'b, 'd, D: Device>(
         }
         let reply = eye.bench.command(verb, whole)?;
         if reply.done {
-            angles.push(eye.clock.phase(reply.end) - place.angle);
+            angles.push(eye.clock.phase(reply.end) - ends);
         }
     }
     let first = angles.first().copied().unwrap_or(0.0);
@@ -147,4 +149,20 @@ fn anywhere<D: Device>(eye: &mut Eye<D>, geometry: &TrackGeometry) -> Option<(us
     let head = eye.bench.draw.below(geometry.heads);
     let address = TrackAddress { cylinder: eye.bench.draw.below(cylinders), head };
     geometry.track(address)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::platter::{Platter, with_eye};
+
+    /// Reads of a disk all begin with their first sector; some of its tracks are not where the map has them.
+    #[test]
+    fn tracks_that_lie_elsewhere_do_not_pass_for_reads_that_begin_anywhere() {
+        let mut platter = Platter::of_zones(2, &[(60, 200), (60, 200)]);
+        let mut geometry = platter.geometry.clone();
+        geometry.map.regions[1].angle += 0.045;
+        let found = with_eye(&mut platter, |eye| learn(eye, &geometry)).expect("it answers");
+        assert!(!found.on_arrival);
+    }
 }
