@@ -56,16 +56,16 @@ impl Baseline {
     /// What is to be said of these counts of a scene: nothing where they are within the budget.
     pub fn excess_of(&self, drive: &str, scene: &str, counted: &Layers) -> Option<String> {
         let budget = self.groups.get(drive)?.get(scene)?;
-        let (now, then): (u64, u64) = (counted.values().sum(), budget.values().sum());
+        let (now, then): (i64, i64) = (counted.values().sum(), budget.values().sum());
         let most = then as f64 * SLACK;
-        let more = |layer: &str, count: u64| count as f64 - budget.get(layer).copied().unwrap_or(0) as f64;
+        let more = |layer: &str, count: i64| count as f64 - budget.get(layer).copied().unwrap_or(0) as f64;
         // One layer's gain does not pay for another's loss.
         let grown = |least: f64| counted.iter().filter(move |(layer, count)| more(layer, **count) > least);
         if now as f64 - then as f64 <= most && grown(most).next().is_none() {
             return None;
         }
         let told =
-            |(layer, count): (&String, &u64)| format!("{layer} {} -> {count}", budget.get(layer).copied().unwrap_or(0));
+            |(layer, count): (&String, &i64)| format!("{layer} {} -> {count}", budget.get(layer).copied().unwrap_or(0));
         let grown: Vec<String> = grown(most / 4.0).map(told).collect();
         Some(format!("{scene}, {drive}: {then} -> {now}; {}", grown.join(", ")))
     }
@@ -75,7 +75,7 @@ impl Baseline {
 mod tests {
     use super::*;
 
-    fn layers(of: &[(&str, u64)]) -> Layers {
+    fn layers(of: &[(&str, i64)]) -> Layers {
         of.iter().map(|(layer, count)| ((*layer).to_owned(), *count)).collect()
     }
 
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn two_per_cent_are_within_the_budget_and_three_are_not() {
-        let excess_of = |of: &[(&str, u64)]| baseline().excess_of("catalogue", "fcfs@1", &layers(of));
+        let excess_of = |of: &[(&str, i64)]| baseline().excess_of("catalogue", "fcfs@1", &layers(of));
         assert_eq!(excess_of(&[("core", 610), ("drive", 410)]), None);
         assert_eq!(excess_of(&[("core", 100), ("drive", 400)]), None);
         let told = excess_of(&[("core", 631), ("drive", 400)]).unwrap();

@@ -3,8 +3,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-/// Instructions a request, by layer.
-pub type Layers = BTreeMap<String, u64>;
+/// Instructions by layer. What a request costs is a difference of two runs: below zero where the compiler has what many share count for one
+/// layer in the one and for another in the other.
+pub type Layers = BTreeMap<String, i64>;
 
 /// Parts of a path, the first that fits, and the layer that has it. What fits none is inlined (the standard library, newtypes)
 /// and counts where it stands.
@@ -59,7 +60,7 @@ impl FunctionNames {
 ///
 /// # Errors
 /// When it is not such a file.
-fn sum(text: &str, mut key: impl FnMut(&str) -> Option<String>) -> Result<BTreeMap<String, u64>, String> {
+fn sum(text: &str, mut key: impl FnMut(&str) -> Option<String>) -> Result<Layers, String> {
     let mut names = FunctionNames::default();
     let mut sums = BTreeMap::new();
     let mut now = REST.to_owned();
@@ -84,7 +85,7 @@ fn sum(text: &str, mut key: impl FnMut(&str) -> Option<String>) -> Result<BTreeM
         if std::mem::take(&mut called) {
             continue;
         }
-        let cost = line.split(' ').nth(1).and_then(|cost| cost.parse::<u64>().ok());
+        let cost = line.split(' ').nth(1).and_then(|cost| cost.parse::<i64>().ok());
         *sums.entry(now.clone()).or_default() += cost.ok_or_else(|| format!("'{line}' is no line of callgrind's"))?;
     }
     if sums.is_empty() { Err("callgrind counted nothing".into()) } else { Ok(sums) }
@@ -144,7 +145,7 @@ fn=(3) memcpy
     #[test]
     fn what_was_inlined_counts_for_the_layer_whose_line_it_is() {
         let layers = layers(SAMPLE).unwrap();
-        let told: Vec<(&str, u64)> = layers.iter().map(|(name, count)| (&**name, *count)).collect();
+        let told: Vec<(&str, i64)> = layers.iter().map(|(name, count)| (&**name, *count)).collect();
         assert_eq!(told, [("core", 7 + 2 + 100), ("policy", 10), ("rest", 40), ("world", 5 + 1)]);
     }
 

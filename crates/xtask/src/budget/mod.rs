@@ -158,11 +158,11 @@ impl Workbench {
     fn count(&self, job: &BudgetJob) -> Result<Layers, String> {
         let [short, long] = job.scene.lengths;
         let [(few, short), (many, long)] = [self.run(job, short)?, self.run(job, long)?];
-        let each = |(layer, count): (String, u64)| {
+        let each = |(layer, count): (String, i64)| {
             let before = short.get(&layer).copied().unwrap_or(0);
             let commands = (many - few) * job.scene.commands;
-            let per = (count.saturating_sub(before) as f64 / commands as f64).round() as u64;
-            (per > 0).then_some((layer, per))
+            let per = ((count - before) as f64 / commands as f64).round() as i64;
+            (per != 0).then_some((layer, per))
         };
         Ok(long.into_iter().filter_map(each).collect())
     }
@@ -255,7 +255,7 @@ fn print_table(counted: &[Counted]) {
     COLUMNS.iter().for_each(|layer| print!(" {layer:>9}"));
     println!();
     for (job, layers) in counted {
-        print!("{:<names$} {:<groups$} {:>6}", job.scene.name, job.group, layers.values().sum::<u64>());
+        print!("{:<names$} {:<groups$} {:>6}", job.scene.name, job.group, layers.values().sum::<i64>());
         COLUMNS.iter().for_each(|layer| print!(" {:>9}", layers.get(*layer).copied().unwrap_or(0)));
         println!();
     }
@@ -263,7 +263,7 @@ fn print_table(counted: &[Counted]) {
 
 fn print_json(counted: &[Counted]) {
     let scene = |(job, layers): &Counted| {
-        let total: u64 = layers.values().sum();
+        let total: i64 = layers.values().sum();
         serde_json::json!({ "scene": job.scene.name, "drive": job.group, "instructions": total, "layers": layers })
     };
     println!("{:#}", serde_json::Value::Array(counted.iter().map(scene).collect()));
@@ -271,7 +271,7 @@ fn print_json(counted: &[Counted]) {
 
 /// What each file of the source spends, the most first.
 fn print_files((job, files): &Counted) {
-    println!("{}, {}: {}", job.scene.name, job.group, files.values().sum::<u64>());
+    println!("{}, {}: {}", job.scene.name, job.group, files.values().sum::<i64>());
     let mut files: Vec<_> = files.iter().collect();
     files.sort_by_key(|(name, count)| (std::cmp::Reverse(**count), name.as_str()));
     files.iter().for_each(|(name, count)| println!("{count:>8}  {name}"));

@@ -1,4 +1,4 @@
-//! What is counted: eleven experiments, on a drive of the catalogue and on an imported one.
+//! What is counted: twelve experiments, on a drive of the catalogue and on an imported one.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -110,6 +110,7 @@ pub fn scenes() -> Vec<BudgetScene> {
             rest: "[array]\nlevel = \"0/1\"\ndisks = 8\n".into(),
             ..random("satf", 64)
         },
+        streams_on_an_array(),
         BudgetScene {
             name: "trace".into(),
             workload: "kind = \"trace\"\nformat = \"msr\"\nreplay = \"closed\"\ndepth = 1\nfile = \"TRACE.msr.csv\""
@@ -118,6 +119,32 @@ pub fn scenes() -> Vec<BudgetScene> {
             ..random("fcfs", 1)
         },
     ]
+}
+
+/// Streams written and read in short commands on mirrored stripes with a write buffer, and interactive reads that interrupt them
+/// (Preemptive RAID Scheduling, Figure 20). A request is 156 commands on the average: 210 of a write, 105 of a read, 52 of an
+/// interactive one, by how many come in a second.
+fn streams_on_an_array() -> BudgetScene {
+    let streams = |name: &str, rate: f64, more: &str| {
+        format!(
+            "[[workload]]\nname = \"{name}\"\nkind = \"open\"\nrate = \"{rate}/s\"\narrivals = \"constant\"\nsize = \"2MiB\"\n{more}\n"
+        )
+    };
+    BudgetScene {
+        name: "array/20KiB".into(),
+        scheduler: "policy = \"look\"\nio = \"semi-preemptible\"\npreemption = \"always\"\nplan = { chunk = \"20KiB\", split = \"never\" \
+                    }\nclass = { reads = { preempts = false }, writes = { preempts = false }, load = { preempts = true } }"
+            .into(),
+        rest: "[array]\nlevel = \"0/1\"\ndisks = 8\nstripe = \"2MiB\"\nbuffer = \"128MiB\"\nbuffer_until = \"drive\"\n".into(),
+        workload: format!(
+            "kind = \"open\"\nrate = \"10/s\"\nsize = \"1MiB\"\n{}{}",
+            streams("writes", 23.84, "read = 0.0"),
+            streams("reads", 4.768, "deadline = \"4.19s\"")
+        ),
+        commands: 156,
+        lengths: [15_600, 156_000],
+        ..BudgetScene::default()
+    }
 }
 
 impl BudgetScene {
