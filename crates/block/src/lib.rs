@@ -10,6 +10,7 @@ mod device;
 pub mod errno;
 mod extent;
 mod request;
+mod sorted_extents;
 mod time;
 pub mod units;
 
@@ -18,4 +19,5 @@ pub use command::{Caps, Command, Direction, DiskId, FrameId, Mark, Outcome, Plac
 pub use device::Device;
 pub use extent::{BLOCK_BYTES, Extent, Lbn};
 pub use request::{Change, Discarded, Ending, Op, Qos, Request, RequestId};
+pub use sorted_extents::SortedExtents;
 pub use time::{NS_PER_MS, Span, Time};

@@ -40,7 +40,7 @@ pub use run_on::Progress;
 pub use seek::{SeekCurve, SeekTable};
 pub use sheet::{
     After, Ahead, Bus, Cache, Disconnect, Drain, Drift, DurationLimit, FreesAt, Large, LimitPolicy, Overheads, Queue,
-    Sheet, Truth, Turn, Whole,
+    Sheet, Truth, Turn, Whole, WriteStages,
 };
 pub use unmeasured::Unmeasured;
 pub use write::write;

@@ -100,6 +100,7 @@ pub fn tables() -> Vec<Table> {
         controller::overhead(),
         controller::disconnect_keys(),
         controller::large_keys(),
+        controller::stages_keys(),
         controller::cache_keys(),
         controller::queue_keys(),
         crate::published::keys(),

@@ -21,7 +21,7 @@ impl Mechanics {
     #[must_use]
     pub fn run_on(&self, spin: &impl Spin, since: Progress, limit: Lbn, now: Time, direction: Direction) -> Progress {
         let mut so_far = since;
-        self.go_on(spin, &mut so_far, limit, now, direction);
+        self.go_on_by_runs(spin, &mut so_far, limit, now, direction);
         so_far
     }
 
@@ -51,9 +51,9 @@ impl Mechanics {
         stops
     }
 
-    /// The same wherever it stops.
+    /// The same where it most often goes on beyond the sector it is at, as a write-back does.
     #[inline(never)]
-    fn go_on_by_runs(&self, spin: &impl Spin, so_far: &mut Progress, limit: Lbn, now: Time, direction: Direction) {
+    pub fn go_on_by_runs(&self, spin: &impl Spin, so_far: &mut Progress, limit: Lbn, now: Time, direction: Direction) {
         let shift = self.layout.sector_shift();
         let limit = (limit.0.min(self.layout.blocks()) + (1 << shift) - 1) >> shift;
         loop {

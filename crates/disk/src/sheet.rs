@@ -89,6 +89,8 @@ pub struct Overheads {
     pub disconnect: Option<Disconnect>,
     /// What large commands lose, where the firmware handles them badly.
     pub large: Option<Large>,
+    /// What buffered writes take longer once many came, where the drive takes them in by stages.
+    pub stages: Option<WriteStages>,
 }
 
 /// A write that follows another it does not continue lets go of the bus before its data are sent.
@@ -113,6 +115,32 @@ pub struct Large {
     pub read: f64,
     /// Rate of a large write, as a share of the medium's.
     pub write: f64,
+}
+
+/// Buffered writes are fast at first, slower once many came, and now and then much slower (BCW, FAST 2020).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WriteStages {
+    /// Blocks that are taken in fast.
+    pub fast: u32,
+    /// What each write takes longer after them.
+    pub mid: Span,
+    /// Blocks that are taken in so between two slow writes; 0: no write is slow.
+    pub between: u32,
+    /// What a slow write takes longer.
+    pub slow: Span,
+    /// For how long none comes, and nothing waits to be written back, before writes are fast anew.
+    pub rest: Span,
+}
+
+impl WriteStages {
+    /// What a write of `blocks` takes longer that comes after `before` blocks. The write with which the fast blocks, or those between
+    /// two slow writes, are full is the last of its stage.
+    #[must_use]
+    pub fn longer(&self, before: u64, blocks: u64) -> Span {
+        let Some(before) = before.checked_sub(u64::from(self.fast)) else { return Span::ZERO };
+        let slow_after = |blocks: u64| blocks.checked_div(u64::from(self.between));
+        if slow_after(before) == slow_after(before + blocks) { self.mid } else { self.slow }
+    }
 }
 
 impl Overheads {

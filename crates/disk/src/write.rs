@@ -2,7 +2,7 @@
 
 use crate::{
     After, Ahead, Bus, Cache, Child, Confidence, Drain, DrivePlan, DurationLimit, LayoutPlan, ListPlan, Order,
-    Overheads, Parity, Queue, SeekCurve, Sparing, TreePlan, Truth, Unmeasured, Whole,
+    Overheads, Parity, Queue, SeekCurve, Sparing, TreePlan, Truth, Unmeasured, Whole, WriteStages,
 };
 use block::Span;
 use config::Words;
@@ -326,6 +326,11 @@ fn overheads(overheads: &Overheads, unmeasured: Unmeasured) -> String {
         let (read, write) = (large.read, large.write);
         text +=
             &format!("\n[overhead.large]\nabove = \"{} blocks\"\nread = {read:?}\nwrite = {write:?}\n", large.above);
+    }
+    if let Some(WriteStages { fast, mid, between, slow, rest }) = overheads.stages {
+        let (mid, slow, rest) = (ms(mid), ms(slow), ms(rest));
+        text += &format!("\n[overhead.stages]\nfast = \"{fast} blocks\"\nmid = {mid}\n");
+        text += &format!("between = \"{between} blocks\"\nslow = {slow}\nrest = {rest}\n");
     }
     text
 }

@@ -121,7 +121,7 @@ fn disks_of_the_catalogue_are_written_and_lie_as_they_did() {
             takes_alike(before_write(&old), before_write(&new), name);
         }
         let unsaid = files.parameters.lines().filter(|line| line.starts_with("# not said")).count();
-        assert!(unsaid < 12, "{name}: {unsaid}");
+        assert!(unsaid <= 12, "{name}: {unsaid}");
     }
 }
 

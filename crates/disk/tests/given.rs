@@ -3,7 +3,7 @@
 use block::{Direction, Extent, Lbn, Span, Time};
 use disk::{
     Cache, Child, Elsewhere, EntryPlan, Large, Layout, Model, Order, Overheads, Passage, SeekCurve, TrackPlan,
-    TreePlan, Unmeasured, catalogue, disksim, parse, write,
+    TreePlan, Unmeasured, WriteStages, catalogue, disksim, parse, write,
 };
 use std::path::{Path, PathBuf};
 
@@ -129,6 +129,24 @@ fn only_commands_above_the_bound_are_slowed_down_by_firmware() {
     let stalls = [(64, Direction::Read), (65, Direction::Read), (64, Direction::Write), (65, Direction::Write)]
         .map(|(n, direction)| overheads.stall(n, direction, &passage));
     assert_eq!(stalls, [Span(0), Span(1200), Span(0), Span(3600)], "so much longer than the medium takes");
+}
+
+#[test]
+fn buffered_writes_are_fast_at_first_then_slower_and_now_and_then_slow() {
+    let (mid, slow) = (Span(20), Span(12_000));
+    let stages = WriteStages { fast: 32, mid, between: 24, slow, rest: Span(1) };
+    // Of eight blocks each: the one that fills what is taken in between is the slow one, however it is cut.
+    let stage = |i: u64| match stages.longer(8 * i, 8) {
+        Span(0) => 'F',
+        longer if longer == mid => 'M',
+        longer if longer == slow => 'S',
+        longer => panic!("{longer:?}"),
+    };
+    assert_eq!((0..13).map(stage).collect::<String>(), "FFFFMMSMMSMMS");
+    assert_eq!(stages.longer(31, 1000), Span(0), "it begins as a fast one");
+    assert_eq!(stages.longer(32, 23), mid);
+    assert_eq!(stages.longer(32, 100), slow, "one write is slow once, however many it fills");
+    assert_eq!(WriteStages { between: 0, ..stages }.longer(1 << 40, 1), mid);
 }
 
 fn passage() -> Passage {

@@ -3,7 +3,7 @@
 //! No two of them share a block: what is written anew supersedes what waits. So they have an order by place, too, in which whether any
 //! holds a block is told in a few steps, as a drive with a queue asks of each command that waits whenever it decides.
 
-use block::{Extent, Lbn, Span, Time};
+use block::{Extent, Lbn, SortedExtents, Span, Time};
 use disk::{Cache, Spot};
 use std::collections::VecDeque;
 
@@ -58,7 +58,7 @@ pub(crate) struct WriteBuffer {
     /// In order of arrival.
     waiting: VecDeque<Dirty>,
     /// Where they are, in the order of their places.
-    places: Vec<Extent>,
+    places: SortedExtents,
     capacity: u64,
     /// Blocks it holds at most of writes that continue one another.
     stream: u64,
@@ -78,7 +78,7 @@ impl WriteBuffer {
         let slots = MOST_EXTENTS.min(capacity as usize);
         WriteBuffer {
             waiting: VecDeque::with_capacity(slots),
-            places: Vec::with_capacity(slots),
+            places: SortedExtents::with_capacity(slots),
             capacity: u64::from(capacity),
             stream: u64::from(stream),
             used: 0,
@@ -121,8 +121,7 @@ impl WriteBuffer {
 
     /// How many blocks are buffered without a gap before this one, and whether the first of them are being written back.
     fn stream_before(&self, block: Lbn, active: Option<Active>) -> (u64, bool) {
-        let before = self.places[..self.count_before(block)].iter().rev();
-        let first = before.fold(block, |first, at| if at.end() == first { at.start } else { first });
+        let first = self.places.first_of_row(block);
         let active = active.filter(|active| active.limit == first);
         let first = active.map_or(first, |active| active.first.min(first));
         (block.0 - first.0, active.is_some())
@@ -140,33 +139,19 @@ impl WriteBuffer {
     /// Whether `at` can be accepted beside what waits and what is being written back, `active`: it needs room for
     /// its blocks and, unless it joins the last extent, for one more.
     pub(crate) fn fits(&self, at: Extent, active: Option<Active>) -> bool {
-        let last = self.last().or(active.map(|active| active.limit));
+        if self.lacks(at, active) > 0 {
+            return false;
+        }
         let extents = self.waiting.len() + usize::from(self.most < MOST_EXTENTS && active.is_some());
-        let most = if self.joins && last == Some(at.start) { MOST_EXTENTS } else { self.most };
-        extents < most && self.lacks(at, active) == 0
+        let joins = || self.joins && self.last().or(active.map(|active| active.limit)) == Some(at.start);
+        extents < self.most || (extents < MOST_EXTENTS && joins())
     }
 
     /// Accepts an extent that fits and begins at `spot`; nothing of it waits.
     pub(crate) fn push(&mut self, at: Extent, ready: Time, feed: Feed, spot: Spot) {
         self.used += u64::from(at.blocks);
         self.waiting.push_back(Dirty { at, ready, feed, spot });
-        self.add_place(at);
-    }
-
-    /// How many of them, in the order of their places, begin before a block.
-    #[inline]
-    fn count_before(&self, block: Lbn) -> usize {
-        self.places.partition_point(|at| at.start < block)
-    }
-
-    fn add_place(&mut self, at: Extent) {
-        self.places.insert(self.count_before(at.start), at);
-    }
-
-    fn remove_place(&mut self, at: Extent) {
-        let i = self.count_before(at.start);
-        debug_assert_eq!(self.places[i], at);
-        self.places.remove(i);
+        self.places.add(at);
     }
 
     /// The one the arm could begin soonest, of the oldest whose data are there at `now`: its place, and when. `begins` gives nothing
@@ -184,8 +169,9 @@ impl WriteBuffer {
 
     /// Takes one out for write-back; its room stays taken until `remove`.
     pub(crate) fn take(&mut self, place: usize) -> Option<Dirty> {
-        let dirty = self.waiting.remove(place)?;
-        self.remove_place(dirty.at);
+        // Of a stream the oldest goes first.
+        let dirty = if place == 0 { self.waiting.pop_front()? } else { self.waiting.remove(place)? };
+        self.places.remove(dirty.at);
         Some(dirty)
     }
 
@@ -202,8 +188,8 @@ impl WriteBuffer {
             let tail = Extent { start, blocks: end.0.saturating_sub(start.0) as u32 };
             self.used -= u64::from(old.blocks - head.blocks - tail.blocks);
             if (head.blocks, tail.blocks) != (old.blocks, 0) && (head.blocks, tail.blocks) != (0, old.blocks) {
-                self.remove_place(old);
-                [head, tail].into_iter().filter(|left| left.blocks > 0).for_each(|left| self.add_place(left));
+                self.places.remove(old);
+                [head, tail].into_iter().filter(|left| left.blocks > 0).for_each(|left| self.places.add(left));
             }
             // What is left of an extent that is still coming counts as coming with it, from its first block on.
             match (head.blocks > 0, tail.blocks > 0) {
@@ -231,8 +217,11 @@ impl WriteBuffer {
 
     /// The place of the extent that begins at `lbn`, if the arm may go on to it at `now`.
     pub(crate) fn place_of(&self, lbn: Lbn, now: Time) -> Option<usize> {
-        let there = self.places.get(self.count_before(lbn)).is_some_and(|at| at.start == lbn);
-        if !there {
+        let first = self.waiting.front()?;
+        if first.at.start == lbn && first.ready <= now {
+            return Some(0);
+        }
+        if !self.places.begins_at(lbn) {
             return None;
         }
         self.waiting.iter().position(|dirty| dirty.at.start == lbn && dirty.ready <= now)
@@ -249,22 +238,13 @@ impl WriteBuffer {
 
     /// Whether a waiting extent holds any of `at`.
     pub(crate) fn touches(&self, at: Extent) -> bool {
-        // Of those that begin before its end the last one ends last.
-        let before = self.count_before(at.end());
-        before > 0 && at.start < self.places[before - 1].end()
+        self.places.touches(at)
     }
 
     /// Whether one waiting extent holds all of `at`.
     #[inline(always)]
     pub(crate) fn holds(&self, at: Extent) -> bool {
-        // Most often nothing waits, which is told sooner than by going through it.
-        !self.places.is_empty() && self.holds_all(at)
-    }
-
-    #[inline(never)]
-    fn holds_all(&self, at: Extent) -> bool {
-        let begun = self.places.partition_point(|other| other.start <= at.start);
-        begun > 0 && at.end() <= self.places[begun - 1].end()
+        self.places.holds(at)
     }
 }
 
@@ -315,7 +295,7 @@ mod tests {
             }
             let mut places: Vec<Extent> = buffer.waiting.iter().map(|it| it.at).collect();
             places.sort_unstable_by_key(|at| at.start);
-            assert_eq!(buffer.places, places, "step {step}");
+            assert!(buffer.places.iter().eq(places.iter().copied()), "step {step}");
             assert_eq!(buffer.used, places.iter().map(|at| u64::from(at.blocks)).sum(), "step {step}");
             assert!(buffer.waiting.iter().all(|it| it.spot.angle == it.at.start.0), "step {step}");
         }

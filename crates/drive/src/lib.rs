@@ -20,6 +20,7 @@ mod noise;
 pub mod other;
 mod queue;
 mod reads;
+mod stages;
 mod state;
 mod writes;
 

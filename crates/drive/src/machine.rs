@@ -171,7 +171,7 @@ impl Drive {
         match command.verb {
             Verb::Flush | Verb::Seek | Verb::Discard(_) => return Span::ZERO,
             Verb::Read if self.is_quick(command) => return overheads.hit.a(last),
-            Verb::Write { .. } if self.is_quick(command) => return overheads.buffered.a(last),
+            Verb::Write { .. } if self.is_quick(command) => return self.buffering(now, command.at.blocks),
             _ => {}
         }
         self.foresee_access(now, issued, command, origin)

@@ -6,6 +6,7 @@ use crate::account::{Account, Parts};
 use crate::buffer::WriteBuffer;
 use crate::cache::{SegmentRegion, Segments};
 use crate::noise::{SeekNoise, Spindle};
+use crate::stages::WriteStage;
 use block::{Command, Direction, Extent, Lbn, Outcome, Span, Tag, Time, Verb};
 use disk::{
     Bus, Cache, FreesAt, Mechanics, Overheads, Passage, Progress, Queue, Sheet, Spot, Stroke, Track, Truth, Turn,
@@ -136,6 +137,8 @@ pub struct Drive {
     /// When the command that was begun last was.
     pub(crate) turn: Time,
     pub(crate) account: Account,
+    /// How far it is with buffered writes, where it takes them in by stages.
+    pub(crate) stage: WriteStage,
 }
 
 impl Drive {
@@ -186,6 +189,7 @@ impl Drive {
             ordinal: 0,
             turn: Time::ZERO,
             account: Account::default(),
+            stage: WriteStage::default(),
         }
     }
 }

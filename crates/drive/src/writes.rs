@@ -17,8 +17,10 @@ impl Drive {
         origin: CommandOrigin,
     ) -> (Time, Parts) {
         // What waits for room waits for a write-back, which needs the arm at once.
-        let waits = !fua && u64::from(at.blocks) <= self.buffer.largest() && !self.fits(at);
-        let ready = if waits { now } else { now + self.overheads.buffered.a(self.last_direction()) };
+        let mut fits = self.fits(at);
+        let waits = !fua && u64::from(at.blocks) <= self.buffer.largest() && !fits;
+        let overhead = self.buffering(now, at.blocks);
+        let ready = if waits { now } else { now + overhead };
         if self.cache.ends_at_command {
             self.stop_read_ahead(now);
         }
@@ -33,15 +35,15 @@ impl Drive {
             self.replace_held(ready, at);
             return self.write_through(now, at, origin);
         }
-        let overhead = self.overheads.buffered.a(self.last_direction());
         let mut room = (now + overhead).max(earliest);
-        while !self.fits(at) {
+        while !fits {
             // The next write-back begins as soon as the arm is free, not when the overhead of this command has passed; where
             // it goes on inside a sector, it may have made room with that alone.
             room = room.max(match self.write_back {
                 None => self.begin_write_back(now),
                 Some(_) => self.make_room(self.lacks(at), now),
             });
+            fits = self.fits(at);
         }
         self.replace_held(ready, at);
         let waited = (origin == CommandOrigin::Queue || room > now + overhead) && !self.cache.accepts_busy;
@@ -53,6 +55,7 @@ impl Drive {
         self.connects(if waited { room } else { now }, least);
         self.supersede(at);
         let (ready, feed) = if self.cache.seeks_early { (room, feed) } else { (there, Feed::THERE) };
+        self.count_staged(now, there, at.blocks);
         self.buffer.push(at, ready, feed, self.mechanics.layout.locate(at.start));
         if !self.cache.accepts_busy && self.write_back.is_none() {
             self.stop_read_ahead(room);
@@ -66,6 +69,11 @@ impl Drive {
             ..Parts::default()
         };
         (there + done, parts)
+    }
+
+    /// The overhead of a write of so many blocks that comes at `now` and goes into the buffer.
+    pub(crate) fn buffering(&self, now: Time, blocks: u32) -> Span {
+        self.overheads.buffered.a(self.last_direction()) + self.stage_cost(now, blocks)
     }
 
     /// What segments hold of `at` is stale; where written data share them, one is taken for these, by `ready`.
@@ -85,9 +93,11 @@ impl Drive {
     /// Whether the buffer has room for `at`.
     pub(crate) fn fits(&self, at: Extent) -> bool {
         let active = self.active();
-        let last = self.buffer.last().or(active.map(|active| active.limit));
-        let free = last.is_none() || (self.cache.joins_writes && last == Some(at.start));
-        (free || self.cache.accepts_busy) && self.buffer.fits(at, active)
+        let takes = self.cache.accepts_busy || {
+            let last = self.buffer.last().or(active.map(|active| active.limit));
+            last.is_none() || (self.cache.joins_writes && last == Some(at.start))
+        };
+        takes && self.buffer.fits(at, active)
     }
 
     /// What of the buffer is being written back.
@@ -151,6 +161,7 @@ impl Drive {
             end = end.max(self.make_room(self.buffer.capacity() - self.buffer.free(), turn));
         }
         (self.held, self.drained) = (end, end);
+        self.end_stages();
         let end = end.max(self.last_end().unwrap_or(end));
         (end, Parts { overhead, external: end.since(now + overhead), ..Parts::default() })
     }
@@ -400,8 +411,8 @@ impl Drive {
         let mut from = back.began;
         loop {
             let before = back.so_far.reached;
-            back.so_far =
-                self.mechanics.run_on(&self.spindle, back.so_far, stop.min(back.limit), now, Direction::Write);
+            let stop_here = stop.min(back.limit);
+            self.mechanics.go_on_by_runs(&self.spindle, &mut back.so_far, stop_here, now, Direction::Write);
             self.buffer.remove((back.so_far.reached.min(back.limit).0 - before.min(back.limit).0) as u32);
             let at = back.so_far.at;
             if back.so_far.reached < back.limit || (back.whole > 0 && at > now) {

@@ -142,6 +142,7 @@ fn overheads(disk: &Params, fast: bool) -> Result<Overheads, BadInput> {
         least_seek: time("Minimum seek delay")?,
         disconnect: (disk.flag("Extra write disconnect")? && !fast).then_some(disconnect),
         large: None,
+        stages: None,
     })
 }
 

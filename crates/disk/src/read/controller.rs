@@ -2,7 +2,7 @@
 
 use crate::{
     Access, After, Ahead, Bus, Cache, Disconnect, Drain, DurationLimit, FreesAt, Large, LimitPolicy, Overheads, Queue,
-    Truth, Turn, Unmeasured, Whole,
+    Truth, Turn, Unmeasured, Whole, WriteStages,
 };
 use block::{BadInput, Span, units};
 use config::{Key, Section, Word, Words};
@@ -77,6 +77,22 @@ config::keys! {
     LARGE_READ: f64 = number("read", LEAST_LEFT, 1.0).usually("1");
     /// The share of the medium's rate that is left to writes.
     LARGE_WRITE: f64 = number("write", LEAST_LEFT, 1.0).usually("1");
+}
+
+config::keys! {
+    /// What buffered writes take longer once many came: fast, mid and now and then slow, as BCW found them (FAST 2020).
+    pub fn stages_keys() -> "[overhead.stages]";
+
+    /// How much is taken in fast.
+    FAST: u64 = size("fast").usually("0B");
+    /// What each write takes longer after that.
+    MID: Span = span("mid").usually("0ms");
+    /// How much is taken in so between two slow writes; 0: no write is slow.
+    BETWEEN: u64 = size("between").usually("0B");
+    /// What a slow write takes longer.
+    SLOW: Span = span("slow").usually("0ms");
+    /// For how long none comes, and nothing waits to be written back, before writes are fast anew. A flush has the same effect at once.
+    REST: Span = span("rest").usually("100ms");
 }
 
 /// The share of the medium's rate that is left to large commands is more than a hundredth, so that they come to an end.
@@ -287,6 +303,7 @@ pub(super) fn overheads(section: Option<Section>, unmeasured: &mut Unmeasured) -
         least_seek: section.value(&LEAST_SEEK)?,
         disconnect: section.section("disconnect")?.map(disconnect).transpose()?,
         large: section.section("large")?.map(large).transpose()?,
+        stages: section.section("stages")?.map(stages).transpose()?,
     };
     let bus = bus(&section)?;
     section.close()?;
@@ -318,6 +335,19 @@ fn large(section: Section) -> Result<Large, BadInput> {
     let large = Large { above, read: section.value(&LARGE_READ)?, write: section.value(&LARGE_WRITE)? };
     section.close()?;
     Ok(large)
+}
+
+fn stages(section: Section) -> Result<WriteStages, BadInput> {
+    let size = |key| section.value(key).map(|blocks: u64| blocks.min(LARGEST) as u32);
+    let stages = WriteStages {
+        fast: size(&FAST)?,
+        mid: section.value(&MID)?,
+        between: size(&BETWEEN)?,
+        slow: section.value(&SLOW)?,
+        rest: section.value(&REST)?,
+    };
+    section.close()?;
+    Ok(stages)
 }
 
 /// What is taken on arrival.

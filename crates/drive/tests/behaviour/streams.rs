@@ -69,7 +69,8 @@ fn within_a_track_the_base_disk_of_the_mimic_reads_at_its_media_rate() {
 fn sequential_writes_stream_as_reads_do_where_writes_are_buffered() {
     for name in catalogue::names() {
         let mut rig = Rig::quiet(name);
-        if rig.sheet.cache.write_buffer == 0 {
+        // A drive that takes writes in by stages is slower by its slow ones.
+        if rig.sheet.cache.write_buffer == 0 || rig.sheet.overheads.stages.is_some() {
             continue;
         }
         // Long enough for the filling of the buffer not to count.

@@ -4,7 +4,8 @@ use crate::dice::Dice;
 use block::Span;
 use disk::{
     Access, After, Ahead, Bus, Cache, Confidence, Disconnect, Drain, DrivePlan, DurationLimit, FreesAt, LayoutPlan,
-    LimitPolicy, Order, Overheads, Parity, Queue, SeekCurve, Sparing, Switches, Truth, Turn, Whole, ZonePlan,
+    LimitPolicy, Order, Overheads, Parity, Queue, SeekCurve, Sparing, Switches, Truth, Turn, Whole, WriteStages,
+    ZonePlan,
 };
 
 /// What of a drive is switched on; each has all that those before it have.
@@ -256,8 +257,20 @@ fn overheads(dice: &mut Dice, level: Level) -> Overheads {
             ..Disconnect::default()
         }),
         large: None,
+        stages: stages(&mut Dice(dice.0 ^ 0x5374_6167_6573), level),
         ..Overheads::default()
     }
+}
+
+/// Drawn apart: scenes that are named by their seed stay as they were.
+fn stages(apart: &mut Dice, level: Level) -> Option<WriteStages> {
+    (level >= Level::Writes && apart.percent(25)).then(|| WriteStages {
+        fast: apart.one_of(&[0, 8, 200, 1000]),
+        mid: us(apart, 0, 100),
+        between: apart.one_of(&[0, 1, 50, 400]),
+        slow: us(apart, 0, 15_000),
+        rest: us(apart, 0, 20_000),
+    })
 }
 
 fn cache(dice: &mut Dice, level: Level) -> Cache {

@@ -52,6 +52,8 @@ pub struct Machine {
     /// What waits in the write buffer, in order of arrival, and the room all of it takes that is not on the medium.
     pub dirty: VecDeque<Dirty>,
     pub used: u64,
+    /// Blocks taken into the buffer since the drive rested, and when the last of them were there.
+    pub taken: (u64, u64),
     /// The block after the last one written to the medium.
     pub written: Option<u64>,
     /// The block after the last command, if that was a write.
@@ -112,6 +114,7 @@ impl Machine {
             ahead: None,
             back: None,
             dirty: VecDeque::new(),
+            taken: (0, 0),
             used: 0,
             written: None,
             last_write: None,

@@ -43,7 +43,7 @@ impl Machine {
     /// A write that came, or has the arm, from `now` on, and that has no room in the buffer before `earliest`.
     pub fn write(&mut self, now: u64, earliest: u64, at: Extent, fua: bool, queued: bool) -> Answer {
         let (start, end) = (at.start.0, at.end().0);
-        let overhead = self.overhead(self.overheads.buffered);
+        let overhead = self.overhead(self.overheads.buffered) + self.stage(now, end - start);
         self.version += 1;
         for block in start..end {
             self.current.insert(block, self.version);
@@ -73,11 +73,32 @@ impl Machine {
         self.supersede(start, end);
         let from = self.exchanged.max(room + self.overheads.prepare.0);
         self.exchanged = from + self.bus.write_time(end - start);
+        self.taken = (self.taken_before(now) + end - start, self.exchanged);
         let acknowledged = self.exchanged + self.overheads.done.write.0;
         let (ready, data) = if self.cache.seeks_early { (room, Some(from)) } else { (self.exchanged, None) };
         self.dirty.push_back(Dirty { start, end, version: self.version, ready, data, acknowledged });
         self.used += end - start;
         Answer { end: acknowledged, from_memory: true }
+    }
+
+    /// Blocks that the stage of a write that comes at `now` is told by.
+    fn taken_before(&self, now: u64) -> u64 {
+        let rest = self.overheads.stages.map_or(0, |stages| stages.rest.0);
+        let rested = self.dirty.is_empty() && self.back.is_none() && now >= self.taken.1 + rest;
+        if rested { 0 } else { self.taken.0 }
+    }
+
+    /// What a buffered write takes longer by its stage: that of the block it begins with is fast or not, and it is slow if with one of
+    /// its blocks those between two slow writes are full.
+    fn stage(&self, now: u64, blocks: u64) -> u64 {
+        let Some(stages) = self.overheads.stages else { return 0 };
+        let (before, fast, between) = (self.taken_before(now), u64::from(stages.fast), u64::from(stages.between));
+        let fills = |count: u64| between > 0 && count > fast && (count - fast).is_multiple_of(between);
+        match before {
+            _ if before < fast => 0,
+            _ if (before + 1..=before + blocks).any(fills) => stages.slow.0,
+            _ => stages.mid.0,
+        }
     }
 
     /// Whatever segments hold of blocks that are written now is stale.
@@ -200,6 +221,7 @@ impl Machine {
             end = end.max(self.make_room(u64::from(self.cache.write_buffer), turn));
         }
         (self.held, self.drained) = (end, end);
+        self.taken.0 = 0;
         let end = self.flying.iter().map(|(_, answer)| answer.end).fold(end, u64::max);
         Answer { end, from_memory: false }
     }

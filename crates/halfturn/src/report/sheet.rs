@@ -5,7 +5,7 @@ use super::sustained::rates;
 use super::table::{Edge, table};
 use super::{number, plot};
 use block::{Span, units};
-use disk::{After, Drive, Mechanics, Model, Order, Sheet, Truth, Unmeasured};
+use disk::{After, Drive, Mechanics, Model, Order, Sheet, Truth, Unmeasured, WriteStages};
 
 /// Rows of the zone table, at most.
 const ZONE_ROWS: u32 = 16;
@@ -118,7 +118,19 @@ fn electronics(sheet: &Sheet) -> Vec<SheetRow> {
         0 => "no write buffer".to_owned(),
         blocks => format!("write buffer {}", size(blocks)),
     };
-    vec![("command overhead", times), ("bus", bus), ("cache", format!("{reads}; {writes}"))]
+    let mut rows = vec![("command overhead", times), ("bus", bus), ("cache", format!("{reads}; {writes}"))];
+    rows.extend(overheads.stages.map(|stages| ("buffered writes", self::stages(&stages))));
+    rows
+}
+
+/// What buffered writes take longer as they come one after the other.
+fn stages(stages: &WriteStages) -> String {
+    let size = |blocks: u32| units::show_blocks(u64::from(blocks));
+    let mut told = format!("after {} each {:.0} µs longer", size(stages.fast), stages.mid.as_ms() * 1e3);
+    if stages.between > 0 {
+        told += &format!(", one in each further {} {}", size(stages.between), ms(stages.slow));
+    }
+    format!("{told}, until none came for {}", ms(stages.rest))
 }
 
 /// A time that may differ after a write.

@@ -165,6 +165,13 @@ fn drive_show() {
 }
 
 #[test]
+fn drive_show_tells_the_stages_of_buffered_writes() {
+    let text = said(&["drive", "show", "ultrastar-he10"]);
+    let row = text.lines().find(|line| line.starts_with(" buffered writes"));
+    insta::assert_snapshot!(row.expect("they have a row"), @" buffered writes     after 16 MiB each 20 µs longer, one in each further 4 MiB 12.00 ms, until none came for 100.00 ms");
+}
+
+#[test]
 fn every_drive_of_the_catalogue_has_a_sheet_of_a_page() {
     for name in disk::catalogue::names() {
         let text = said(&["drive", "show", name]);

@@ -299,4 +299,7 @@ fn overheads(sheet: &Sheet, disk: &mut ParameterBlock, notes: &mut Vec<String>) 
     if let Some(large) = of.large {
         notes.push(format!("commands of more than {} blocks that transfer more slowly", large.above));
     }
+    if of.stages.is_some() {
+        notes.push("buffered writes that take longer once many came".into());
+    }
 }

@@ -10,7 +10,7 @@
 //! room where none was, that it holds more.
 
 use super::{Head, Left, Predictor, Profile};
-use block::{Command, Direction, Extent, Lbn, Span, Time, Verb};
+use block::{Command, Direction, Extent, Lbn, SortedExtents, Span, Time, Verb};
 use disk::{After, Cache, Drain, Sheet, Spin, Spot, Track};
 use std::collections::VecDeque;
 
@@ -47,6 +47,8 @@ struct BufferedExtent {
 pub(super) struct BufferContents {
     /// In order of arrival.
     held: VecDeque<BufferedExtent>,
+    /// Where they are, in the order of their places.
+    places: SortedExtents,
     /// Blocks taken, those being written back included.
     blocks: u64,
     /// Blocks being written back, until the arm is free.
@@ -80,6 +82,7 @@ impl BufferContents {
         let goes_first = largest > 0 && cache.drain != Drain::Soonest;
         BufferContents {
             held: VecDeque::with_capacity(if largest > 0 { most } else { 0 }),
+            places: SortedExtents::with_capacity(if largest > 0 { most } else { 0 }),
             blocks: 0,
             leaving: 0,
             capacity: largest,
@@ -105,7 +108,23 @@ impl BufferContents {
     /// All is on the medium.
     fn clear(&mut self) {
         self.held.clear();
+        self.places.clear();
         (self.blocks, self.leaving, self.drained) = (0, 0, None);
+    }
+
+    /// Takes one of them out.
+    fn take(&mut self, place: usize) -> Option<BufferedExtent> {
+        // Of a stream the oldest goes first.
+        let taken = if place == 0 { self.held.pop_front() } else { self.held.remove(place) }?;
+        self.places.remove(taken.at);
+        Some(taken)
+    }
+
+    /// Adds one, with nothing of it in the buffer.
+    fn push(&mut self, held: BufferedExtent) {
+        self.blocks += u64::from(held.at.blocks);
+        self.places.add(held.at);
+        self.held.push_back(held);
     }
 
     /// What was written back is on the medium.
@@ -124,10 +143,10 @@ impl BufferContents {
 
     /// What is written anew is not written back as it was.
     fn supersede(&mut self, at: Extent) {
-        let meets = |held: &BufferedExtent| held.at.start < at.end() && at.start < held.at.end();
-        while let Some(place) = self.held.iter().position(meets) {
-            let gone = self.held.remove(place).map_or(0, |held| held.at.blocks);
-            self.blocks -= u64::from(gone);
+        while self.places.touches(at) {
+            let place = self.held.iter().position(|held| held.at.overlaps(at));
+            let Some(gone) = place.and_then(|place| self.take(place)) else { return };
+            self.blocks -= u64::from(gone.at.blocks);
         }
     }
 
@@ -179,7 +198,10 @@ impl Profile {
 
     /// Which of these the drive writes back next, were its arm free at `began`, and left as it is.
     fn next_back(&self, held: &VecDeque<BufferedExtent>, began: Time, left: &Left) -> usize {
-        if let Some(place) = held.iter().position(|held| self.goes_on_writing(left, held)) {
+        let goes_on = |held: &BufferedExtent| self.goes_on_writing(left, held);
+        if self.unwritten.places.begins_at(left.next)
+            && let Some(place) = held.iter().position(goes_on)
+        {
             return place;
         }
         if self.cache.drain == Drain::InOrder {
@@ -218,7 +240,7 @@ impl Profile {
     fn begin_write_back(&mut self, began: Time) {
         self.unwritten.release();
         let place = self.next_back(&self.unwritten.held, began, &self.left);
-        let Some(held) = self.unwritten.held.remove(place) else { return };
+        let Some(held) = self.unwritten.take(place) else { return };
         (self.left, self.free) = self.write_back(began, &self.left, &held);
         self.unwritten.leaving = held.at.blocks;
         let usual = &mut self.unwritten.usual;
@@ -293,8 +315,7 @@ impl Profile {
         let unwritten = &mut self.unwritten;
         unwritten.supersede(command.at);
         if unwritten.held.len() < MOST_EXTENTS {
-            unwritten.blocks += u64::from(command.at.blocks);
-            unwritten.held.push_back(BufferedExtent { at: command.at, spot, ready });
+            unwritten.push(BufferedExtent { at: command.at, spot, ready });
         }
         if self.left.reading && self.left.next == command.at.start {
             // What is read there goes on behind it.
@@ -422,8 +443,7 @@ mod tests {
     fn add(unwritten: &mut BufferContents, start: u64, blocks: u32) {
         let at = Extent::new(start, blocks);
         unwritten.supersede(at);
-        unwritten.blocks += u64::from(blocks);
-        unwritten.held.push_back(BufferedExtent { at, spot: Spot::default(), ready: Time::ZERO });
+        unwritten.push(BufferedExtent { at, spot: Spot::default(), ready: Time::ZERO });
     }
 
     #[test]
@@ -437,7 +457,7 @@ mod tests {
         assert!(by_extents.has_room(Extent::new(208, 8), &cache), "it joins the last");
         let apart = Cache { joins_writes: false, ..cache };
         assert!(!by_extents.has_room(Extent::new(208, 8), &apart), "none joins in this drive");
-        by_extents.leaving = by_extents.held.pop_front().map_or(0, |held| held.at.blocks);
+        by_extents.leaving = by_extents.take(0).map_or(0, |held| held.at.blocks);
         assert!(!by_extents.has_room(Extent::new(5000, 8), &cache), "what is being written back counts");
         by_extents.release();
         assert!(by_extents.has_room(Extent::new(5000, 8), &cache) && by_extents.blocks == 16);

@@ -1,0 +1,47 @@
+//! What buffered writes take longer once many came, in a drive that takes them in by stages (BCW, FAST 2020).
+
+use crate::state::Drive;
+use block::{Span, Time};
+use disk::WriteStages;
+
+/// How far a drive is.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct WriteStage {
+    /// Blocks taken in since it rested.
+    taken: u64,
+    /// When the last of them were.
+    last: Time,
+}
+
+impl Drive {
+    /// What a buffered write of so many blocks that comes at `now` takes longer.
+    #[inline]
+    pub(crate) fn stage_cost(&self, now: Time, blocks: u32) -> Span {
+        self.overheads.stages.map_or(Span::ZERO, |stages| self.stage_of(&stages, now, blocks))
+    }
+
+    #[inline(never)]
+    fn stage_of(&self, stages: &WriteStages, now: Time, blocks: u32) -> Span {
+        let before = if self.has_rested(stages, now) { 0 } else { self.stage.taken };
+        stages.longer(before, u64::from(blocks))
+    }
+
+    /// Whether nothing came, and nothing waited to be written back, for as long as the drive takes to rest.
+    fn has_rested(&self, stages: &WriteStages, now: Time) -> bool {
+        self.buffer.is_empty() && now >= self.stage.last + stages.rest
+    }
+
+    /// Counts a buffered write that came at `now` and is taken in by `end`.
+    #[inline]
+    pub(crate) fn count_staged(&mut self, now: Time, end: Time, blocks: u32) {
+        if let Some(stages) = self.overheads.stages {
+            let before = if self.has_rested(&stages, now) { 0 } else { self.stage.taken };
+            self.stage = WriteStage { taken: before + u64::from(blocks), last: end };
+        }
+    }
+
+    /// All that was buffered is on the medium.
+    pub(crate) fn end_stages(&mut self) {
+        self.stage.taken = 0;
+    }
+}
