@@ -85,7 +85,42 @@ impl SortedExtents {
     }
 
     /// Each of them in turn, by its place.
-    pub fn iter(&self) -> impl DoubleEndedIterator<Item = Extent> {
+    pub fn iter(&self) -> impl Iterator<Item = Extent> {
         self.all.iter().copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_they_tell_is_what_a_look_at_each_would() {
+        let mut state = 3_u64;
+        let mut draw = |below: u64| {
+            // Knuth's multiplier for MMIX.
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (state >> 33) % below
+        };
+        let (mut sorted, mut plain) = (SortedExtents::default(), Vec::<Extent>::new());
+        for step in 0..20_000 {
+            let at = Extent::new(draw(300), draw(9) as u32 + 1);
+            let any = |is: &dyn Fn(&Extent) -> bool| plain.iter().any(is);
+            assert_eq!(sorted.touches(at), any(&|it| it.overlaps(at)), "step {step}");
+            assert_eq!(sorted.holds(at), any(&|it| it.start <= at.start && at.end() <= it.end()), "step {step}");
+            assert_eq!(sorted.begins_at(at.start), any(&|it| it.start == at.start), "step {step}");
+            let before = |end: Lbn| plain.iter().find(|it| it.end() == end).map(|it| it.start);
+            let first = std::iter::successors(Some(at.start), |end| before(*end)).last();
+            assert_eq!(Some(sorted.first_of_row(at.start)), first, "step {step}");
+            if !plain.is_empty() && draw(3) == 0 {
+                sorted.remove(plain.swap_remove(draw(plain.len() as u64) as usize));
+            } else if !sorted.touches(at) {
+                sorted.add(at);
+                plain.push(at);
+            }
+            let mut in_order = plain.clone();
+            in_order.sort_unstable_by_key(|it| it.start);
+            assert!(sorted.iter().eq(in_order), "step {step}");
+        }
     }
 }

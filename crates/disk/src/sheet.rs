@@ -133,8 +133,8 @@ pub struct WriteStages {
 }
 
 impl WriteStages {
-    /// What a write of `blocks` takes longer that comes after `before` blocks. The write with which the fast blocks, or those between
-    /// two slow writes, are full is the last of its stage.
+    /// What a write of `blocks` takes longer that comes after `before` blocks: by the stage that its first block is in, and slow where
+    /// with it as many are taken in as lie between two slow writes.
     #[must_use]
     pub fn longer(&self, before: u64, blocks: u64) -> Span {
         let Some(before) = before.checked_sub(u64::from(self.fast)) else { return Span::ZERO };

@@ -22,21 +22,21 @@ impl Drive {
 
     #[inline(never)]
     fn stage_of(&self, stages: &WriteStages, now: Time, blocks: u32) -> Span {
-        let before = if self.has_rested(stages, now) { 0 } else { self.stage.taken };
-        stages.longer(before, u64::from(blocks))
+        stages.longer(self.taken_before(stages, now), u64::from(blocks))
     }
 
-    /// Whether nothing came, and nothing waited to be written back, for as long as the drive takes to rest.
-    fn has_rested(&self, stages: &WriteStages, now: Time) -> bool {
-        self.buffer.is_empty() && now >= self.stage.last + stages.rest
+    /// Blocks taken in before `now`: none where nothing came, and nothing waits to be written back, for as long as the drive takes to rest.
+    fn taken_before(&self, stages: &WriteStages, now: Time) -> u64 {
+        let rested = self.buffer.is_empty() && now >= self.stage.last + stages.rest;
+        if rested { 0 } else { self.stage.taken }
     }
 
     /// Counts a buffered write that came at `now` and is taken in by `end`.
     #[inline]
     pub(crate) fn count_staged(&mut self, now: Time, end: Time, blocks: u32) {
         if let Some(stages) = self.overheads.stages {
-            let before = if self.has_rested(&stages, now) { 0 } else { self.stage.taken };
-            self.stage = WriteStage { taken: before + u64::from(blocks), last: end };
+            let taken = self.taken_before(&stages, now) + u64::from(blocks);
+            self.stage = WriteStage { taken, last: end };
         }
     }
 

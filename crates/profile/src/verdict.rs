@@ -23,10 +23,10 @@ const STRAYED: f64 = 0.01;
 /// that share.
 const UNEVEN: f64 = 1.0 / 300.0;
 
-/// Of so many tracks, several heads that are taken for one cost a scheduler less than 1 %: what is then thought to be far and is near
-/// are bands, and those are narrow. Drawn drives of which all heads were taken for one were up to 0.8 % slower, those of fewer tracks
+/// Of so many tracks, several heads that are taken for one cost a scheduler less than 1 %: the arm is then off by a band at most, and
+/// bands are narrow beside them. Drawn drives of which all heads were taken for one were up to 0.8 % slower, those of fewer tracks
 /// up to 10 %.
-const NARROW_BANDS: u64 = 60_000;
+const MANY_TRACKS: u64 = 60_000;
 
 /// Share of the tracks of a good profile of which it may be unknown on which head they are.
 const HEADLESS: f64 = 0.1;
@@ -159,7 +159,7 @@ impl DriveKnowledge {
         }
         // Zones tell as many heads, by the greatest number of tracks that they have in common.
         let is_told = self.geometry.map.without_gaps().common_tracks() == Some(self.geometry.heads);
-        let is_little = self.geometry.heads == 1 && self.geometry.all_cylinders() >= NARROW_BANDS;
+        let is_little = self.geometry.heads == 1 && self.geometry.all_cylinders() >= MANY_TRACKS;
         let what = self.hurried.iter().find_map(|part| match part {
             TimedPart::Heads if !is_told && !is_little => Some("heads were counted"),
             TimedPart::Seeks => Some("moves of the arm were measured over all distances"),
@@ -274,7 +274,7 @@ mod tests {
         }
         // Of very many tracks it hardly matters.
         for (tracks, heads, grade) in
-            [(NARROW_BANDS, 1, "good"), (NARROW_BANDS - 1, 1, "usable"), (NARROW_BANDS, 2, "usable")]
+            [(MANY_TRACKS, 1, "good"), (MANY_TRACKS - 1, 1, "usable"), (MANY_TRACKS, 2, "usable")]
         {
             let map = Platter::of_zones(1, &[(tracks, 20)]).geometry.map;
             let geometry = TrackGeometry::new(map, heads, Arrangement::Heads);
