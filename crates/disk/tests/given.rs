@@ -185,6 +185,17 @@ fn an_interval_of_a_measured_drive_runs_from_the_least_to_the_most() {
 }
 
 #[test]
+fn stages_of_buffered_writes_are_read_back_as_they_were_written() {
+    let mut plan = disksim::read("s.parv", SMALL.as_bytes(), Path::new("."), None).unwrap().plan;
+    for (fast, between) in [(0, 0), (32_768, 8192)] {
+        let (mid, slow, rest) = (Span(20_000), Span(12_000_000), Span(70_000_000));
+        plan.overheads.stages = Some(WriteStages { fast, mid, between, slow, rest });
+        let sheet = parse("x", "x.toml", &write(&plan)).unwrap_or_else(|error| panic!("{error}")).sheet;
+        assert_eq!(sheet.overheads.stages, plan.overheads.stages);
+    }
+}
+
+#[test]
 fn a_sector_is_written_down_where_it_is_more_than_a_block() {
     let plan = disksim::read("s.parv", SMALL.as_bytes(), Path::new("."), None).unwrap().plan;
     assert!(!write(&plan).contains("\nsector ="), "{}", write(&plan));

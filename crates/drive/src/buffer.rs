@@ -169,8 +169,7 @@ impl WriteBuffer {
 
     /// Takes one out for write-back; its room stays taken until `remove`.
     pub(crate) fn take(&mut self, place: usize) -> Option<Dirty> {
-        // Of a stream the oldest goes first.
-        let dirty = if place == 0 { self.waiting.pop_front()? } else { self.waiting.remove(place)? };
+        let dirty = self.waiting.remove(place)?;
         self.places.remove(dirty.at);
         Some(dirty)
     }
@@ -217,10 +216,6 @@ impl WriteBuffer {
 
     /// The place of the extent that begins at `lbn`, if the arm may go on to it at `now`.
     pub(crate) fn place_of(&self, lbn: Lbn, now: Time) -> Option<usize> {
-        let first = self.waiting.front()?;
-        if first.at.start == lbn && first.ready <= now {
-            return Some(0);
-        }
         if !self.places.begins_at(lbn) {
             return None;
         }

@@ -17,11 +17,7 @@ impl Drive {
     /// What a buffered write of so many blocks that comes at `now` takes longer.
     #[inline]
     pub(crate) fn stage_cost(&self, now: Time, blocks: u32) -> Span {
-        self.overheads.stages.map_or(Span::ZERO, |stages| self.stage_of(&stages, now, blocks))
-    }
-
-    #[inline(never)]
-    fn stage_of(&self, stages: &WriteStages, now: Time, blocks: u32) -> Span {
+        let Some(stages) = &self.overheads.stages else { return Span::ZERO };
         stages.longer(self.taken_before(stages, now), u64::from(blocks))
     }
 

@@ -19,8 +19,8 @@ const BY_SPREAD: f64 = 0.798;
 /// Share of fresh requests that may come at another angle than the map of a good profile has: a scheduler loses half a revolution by
 /// each, and serves one in about as long.
 const STRAYED: f64 = 0.01;
-/// By so much of a revolution moves of a good profile may spread more than farther ones. Drawn drives were slower by up to three times
-/// that share.
+/// By so much of a revolution moves of a good profile may spread more than farther ones: drawn drives were slower by up to three times
+/// the share by which theirs did.
 const UNEVEN: f64 = 1.0 / 300.0;
 
 /// Of so many tracks, several heads that are taken for one cost a scheduler less than 1 %: the arm is then off by a band at most, and

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 /// Drives of the catalogue that report writes early, and each as soon as the other.
 fn buffering() -> impl Iterator<Item = &'static str> {
-    let is_one = |sheet: &disk::Sheet| sheet.cache.write_buffer > 0 && sheet.overheads.stages.is_none();
-    catalogue::names().filter(move |name| is_one(&Rig::quiet(name).sheet))
+    let is_even = |sheet: &disk::Sheet| sheet.cache.write_buffer > 0 && sheet.overheads.stages.is_none();
+    catalogue::names().filter(move |name| is_even(&Rig::quiet(name).sheet))
 }
 
 /// The time of a write that only enters the buffer.

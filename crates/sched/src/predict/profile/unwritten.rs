@@ -114,8 +114,7 @@ impl BufferContents {
 
     /// Takes one of them out.
     fn take(&mut self, place: usize) -> Option<BufferedExtent> {
-        // Of a stream the oldest goes first.
-        let taken = if place == 0 { self.held.pop_front() } else { self.held.remove(place) }?;
+        let taken = self.held.remove(place)?;
         self.places.remove(taken.at);
         Some(taken)
     }
