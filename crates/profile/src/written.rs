@@ -3,6 +3,7 @@
 use crate::curve::smooth;
 use crate::estimate::NS_PER_MS;
 use crate::probe::buffer::BufferHabits;
+use crate::probe::stages::REST;
 use crate::probe::write::Writes;
 use crate::profile::{DriveKnowledge, ms};
 use disk::{After, DrivePlan, SeekCurve, Unmeasured};
@@ -63,6 +64,7 @@ impl DriveKnowledge {
         if buffer.blocks > 0 {
             let [read, write] = buffer.response.map(|response| ms(response - sector - later.max(0.0)));
             plan.overheads.buffered = After { read, write };
+            plan.overheads.stages = buffer.stages;
             plan.cache.write_buffer = buffer.blocks.min(u64::from(u32::MAX)) as u32;
             plan.cache.write_extents = buffer.extents;
             plan.cache.joins_writes = buffer.joins;
@@ -122,6 +124,12 @@ fn unknown_buffer(buffer: &BufferHabits) -> Vec<String> {
     if buffer.at_least {
         notes.push(format!(
             "write buffer: {size} or more, for the scratch or the longest write ended before it was full"
+        ));
+    }
+    if buffer.stages.is_some() {
+        notes.push(format!(
+            "for how long no write comes before they are fast anew: {} ms, for it was not tried",
+            REST.as_ms()
         ));
     }
     if buffer.drain.is_none() {

@@ -245,6 +245,11 @@ fn write_findings(known: &DriveKnowledge, writes: &Writes, buffer: &BufferHabits
             row("write buffer", format!("{}{more}{count}", units::show_blocks(blocks)), drains(buffer))
         }
     });
+    rows.extend(
+        buffer
+            .stages
+            .map(|it| row("buffered writes", super::sheet::stages(&it), "writes far apart, one after another".into())),
+    );
     rows.push(row("chunks of writes", range(chunks), best(chunks)));
     rows
 }

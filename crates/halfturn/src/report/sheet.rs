@@ -124,7 +124,7 @@ fn electronics(sheet: &Sheet) -> Vec<SheetRow> {
 }
 
 /// What buffered writes take longer as they come one after the other.
-fn stages(stages: &WriteStages) -> String {
+pub(super) fn stages(stages: &WriteStages) -> String {
     let size = |blocks: u32| units::show_blocks(u64::from(blocks));
     let mut told = format!("after {} each {:.0} µs longer", size(stages.fast), stages.mid.as_ms() * 1e3);
     if stages.between > 0 {

@@ -2,12 +2,13 @@
 //! how it drains. Before each question it is emptied and the arm sent far away, so that nothing drains meanwhile.
 
 use super::field::Field;
+use super::stages;
 use super::write::THROUGH;
 use crate::bench::{ProbeBench, TimedCommand};
 use crate::estimate::{NS_PER_MS, median, spread};
 use crate::eye::Eye;
 use block::{BadInput, Device, Extent, Span, Verb};
-use disk::Drain;
+use disk::{Drain, WriteStages};
 
 /// A write that may stay in the buffer.
 const PLAIN: Verb = Verb::Write { fua: false };
@@ -53,6 +54,8 @@ pub struct BufferHabits {
     pub response: [f64; 2],
     /// What a block takes on the bus, ns; nothing if there is no buffer, or it holds too little.
     pub block: Option<f64>,
+    /// What writes take longer once many came, if they do.
+    pub stages: Option<WriteStages>,
     /// In what order it drains, and what for; nothing if that could not be told.
     pub drain: Option<Drain>,
     /// Rate of continuing writes once it is full, 10^6 bytes/s; zero if it could not be filled.
@@ -69,6 +72,8 @@ struct BufferTrial<'f, 'g> {
     /// The response of a write of a sector that does not wait, and what it may be longer, ns.
     one: f64,
     margin: f64,
+    /// What writes take longer though there is room.
+    stages: Option<WriteStages>,
 }
 
 /// Learns the write buffer.
@@ -95,8 +100,11 @@ pub fn learn<D: Device>(eye: &mut Eye<D>, field: &Field) -> Result<BufferHabits,
     }
     let second = median(&again);
     let margin = (median(&plain) - second).abs() + BY_CHANCE * spread(&plain) + REVOLUTION_OFF * eye.clock.period;
-    let asked = BufferTrial { field, one: second, margin };
+    empty(eye, field)?;
+    let stages = stages::learn(eye.bench, field, eye.clock.period)?;
+    let asked = BufferTrial { field, one: second, margin, stages };
     let mut buffer = BufferHabits {
+        stages,
         response: [median(&plain) / NS_PER_MS, second / NS_PER_MS],
         joins: true,
         ..BufferHabits::default()
@@ -158,9 +166,13 @@ impl BufferTrial<'_, '_> {
         self.field.first + (u128::from(self.room()) * u128::from(write * stride % of) / u128::from(of)) as u64
     }
 
-    /// Whether a write that takes so many ns on its way came back at once.
+    /// Whether a write that takes so many ns on its way came back at once, or as late as a slow one.
     fn at_once(&self, reply: Option<TimedCommand>, way: f64) -> bool {
-        reply.is_some_and(|reply| (reply.response().0 as f64) < (1.0 + WAY_OFF) * way + self.margin)
+        let margin = WAY_OFF * way + self.margin;
+        reply.is_some_and(|reply| {
+            let late = reply.response().0 as f64 - way;
+            late < margin || self.stages.is_some_and(|stages| (late - stages.slow.0 as f64).abs() < margin)
+        })
     }
 
     /// How many writes of a sector, none beside another, come back at once: the fewest of three trials.
@@ -223,7 +235,8 @@ impl BufferTrial<'_, '_> {
             let reply = eye.bench.write(PLAIN, sector, size)?;
             // It takes as long on its way as the first did, for its size.
             let way = before.map_or(self.one, |before| {
-                let each = (before.response().0 as f64 - self.one) / (held.max(2) - 1) as f64;
+                let longer = self.stages.map_or(Span::ZERO, |stages| stages.longer(0, held << eye.bench.shift));
+                let each = (before.response().less(longer).0 as f64 - self.one) / (held.max(2) - 1) as f64;
                 self.one + each.max(0.0) * (size - 1) as f64
             });
             let mut fit = before.is_some() && self.at_once(reply, way);

@@ -18,5 +18,6 @@ pub mod runs;
 pub mod sector;
 pub mod seek;
 pub mod shared;
+pub mod stages;
 pub mod transfer;
 pub mod write;

@@ -337,6 +337,51 @@ fn made_up_is_known(seed: u64) {
     assert!(theirs == 0 || off.iter().all(|off| *off < 5_000), "seed {seed}: {buffered:?} {really:?}");
 }
 
+/// A drive that takes buffered writes in by stages, and what a profile finds of it.
+fn staged(seed: u64) -> (Sheet, Sheet) {
+    let mut state = seed;
+    let mut draw = |below: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    let disk::Drive { mut sheet, truth } = crate::drive(["mimic-base", "atlas10k", "wd400bb"][draw(3) as usize]);
+    sheet.cache.write_buffer = 20_000 + draw(60_000) as u32;
+    (sheet.cache.write_extents, sheet.cache.drain) = (0, Drain::Soonest);
+    let pieces = |count: u64| 128 * count as u32;
+    sheet.overheads.stages = Some(disk::WriteStages {
+        fast: pieces(draw(60)),
+        mid: block::Span(draw(3) * draw(400_000)),
+        between: pieces(9 + draw(20)),
+        slow: block::Span(4_000_000 + draw(20_000_000)),
+        rest: block::Span(100_000_000),
+    });
+    let mut device = sim::Bench::new(Drive::new(&sheet, &truth, 7));
+    let profile = written_with("it", Thoroughness::Quick, &mut device, middle(&sheet, 1 << 20));
+    let ProfileOutcome::Disk(known) = &profile.outcome else { panic!("it turns") };
+    let text = disk::write(&known.plan("it", profile.blocks));
+    let found = disk::parse("it", "it.toml", &text).expect("the drive file is one").sheet;
+    (sheet, found)
+}
+
+#[test]
+fn stages_of_buffered_writes_are_known_and_no_slow_one_passes_for_a_full_buffer() {
+    for seed in 1..7 {
+        let (real, found) = staged(seed);
+        let stages = found.overheads.stages.unwrap_or_else(|| panic!("seed {seed}: {:?}", real.overheads.stages));
+        let real_stages = real.overheads.stages.expect("it has them");
+        assert_eq!((stages.fast, stages.between), (real_stages.fast, real_stages.between), "seed {seed}");
+        let us = |found: block::Span, real: block::Span| found.0.abs_diff(real.0) / 1_000;
+        assert!(us(stages.slow, real_stages.slow) < 20, "seed {seed}: {stages:?} {real_stages:?}");
+        assert!(
+            us(stages.mid, real_stages.mid) < 20 || real_stages.fast < 8 * 128,
+            "seed {seed}: {stages:?} {real_stages:?}"
+        );
+        // While one is slow the drive writes some back.
+        let (size, real_size) = (found.cache.write_buffer, real.cache.write_buffer);
+        assert!(size.abs_diff(real_size) < real_size / 50, "seed {seed}: {size} {real_size}");
+    }
+}
+
 #[test]
 fn writes_of_made_up_drives_are_known() {
     [2, 7, 13].into_iter().for_each(made_up_is_known);

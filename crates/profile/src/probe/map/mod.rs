@@ -283,12 +283,12 @@ impl<D: Device> MapSurvey<'_, '_, '_, D> {
             if known >= target {
                 return Ok(all);
             }
-            if self.lands(target)? {
+            let Some(deviates) = self.leap(known, target)? else {
                 known = target;
                 watch.on_mapped(known, all);
                 continue;
-            }
-            let (sector, angle) = self.first_deviation(known, target)?;
+            };
+            let (sector, angle) = self.first_deviation(known, deviates)?;
             if self.is_irregular()
                 && let Some(last) = self.walk(sector, angle)?
             {
@@ -323,22 +323,25 @@ impl<D: Device> MapSurvey<'_, '_, '_, D> {
         }
     }
 
-    /// Whether a leap lands where it should, as two sectors say; the region turns as the first has it, then.
-    fn lands(&mut self, target: u64) -> Result<bool, BadInput> {
+    /// A sector that is not where it should be, of two looked at: where a leap lands, and on the way there. The region turns as the
+    /// first has it, where both are.
+    fn leap(&mut self, known: u64, target: u64) -> Result<Option<u64>, BadInput> {
         let region = self.current();
         // Not merely as good as there: the first look that is may be late by as much as the region is off.
-        let Some(angle) = self.eye.recall(target, None)? else { return Ok(true) };
+        let Some(angle) = self.eye.recall(target, None)? else { return Ok(None) };
         let off = Off::new(&region, target, angle);
         if !off.agrees() {
-            return Ok(false);
+            return Ok(Some(target));
         }
-        // Another sector that is not by chance where it should be, too.
-        let other = target.saturating_sub(region.track + region.track / 3).max(region.first);
+        // Anywhere: where leaps land, all may be right by chance, and be so in each region that is like this one.
+        let way = target.saturating_sub(known).saturating_sub(region.track + region.track / 3);
+        let back = if way > region.track { self.eye.bench.draw.below(way) } else { 0 };
+        let other = target.saturating_sub(region.track + region.track / 3 + back).max(region.first);
         if !self.off(&region, other)?.is_none_or(Off::agrees) {
-            return Ok(false);
+            return Ok(Some(if other > known { other } else { target }));
         }
         self.current_mut().refine(target, off.angle);
-        Ok(true)
+        Ok(None)
     }
 
     fn current(&self) -> MapRegion {

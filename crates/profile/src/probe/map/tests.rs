@@ -87,6 +87,27 @@ fn a_survey_finds_every_sector_of_a_platter_where_it_is() {
     assert!(in_a_row > 8 || given.is_some(), "{in_a_row}");
 }
 
+/// What lies otherwise between two places where leaps land is met, as a rule.
+#[test]
+fn a_piece_between_leaps_is_met() {
+    let mut met = 0;
+    for piece in 0..20 {
+        let mut platter = Platter::of_zones(1, &[(900, 200)]);
+        let region = &mut platter.geometry.map.regions[0];
+        // Leaps land on tracks 255 and 511.
+        let [first, end] = [280 + 4 * piece, 500].map(|track| region.track_pattern(track));
+        region.bends = vec![(first, 0.2), (end, 0.0)];
+        let inside = region.sector_at(first) + 50;
+        let truth = platter.geometry.map.clone();
+        let found = with_survey(&mut platter, TrackMap::default(), |survey| {
+            survey.run(&mut ()).expect("it can be read");
+            survey.map.clone()
+        });
+        met += u32::from(off(&found, &truth, inside).abs() < 0.3);
+    }
+    assert!(met > 10, "{met} of 20");
+}
+
 /// Tracks at the beginning that were met by another rule are of the first long region where that has them so, and else stay.
 #[test]
 fn the_first_tracks_are_believed_to_be_as_what_follows_only_if_they_are() {

@@ -334,8 +334,7 @@ impl Profile {
         }
         if self.is_buffered(command.verb, command.at) {
             let least = self.overheads.buffered.a(last) + self.way.write_time(command.at.blocks);
-            self.unwritten.waited =
-                happened.since(self.issued).less(least) > Span(self.mechanics.rotation.period().0 / 8);
+            self.unwritten.waited = self.has_waited_for_room(happened.since(self.issued).less(least));
             self.unwritten.learn_room(command.at.blocks);
         } else if command.verb.transfers() && !self.is_early(happened) {
             self.free = happened;
@@ -343,6 +342,13 @@ impl Profile {
         if self.in_flight == 0 {
             self.rest(happened);
         }
+    }
+
+    /// Whether a write that took so much longer than one that finds room waited for it: one of a slow stage takes as long either way.
+    fn has_waited_for_room(&self, longer: Span) -> bool {
+        let waits = self.mechanics.rotation.period().0 / 8;
+        let is_slow = self.overheads.stages.is_some_and(|stages| stages.slow.0.abs_diff(longer.0) < waits);
+        longer.0 > waits && !is_slow
     }
 
     /// Nothing is in the drive at `now` but what it holds.
@@ -484,5 +490,15 @@ mod tests {
         unwritten.waited = false;
         (0..9).for_each(|_| unwritten.learn_room(8));
         assert_eq!(unwritten.capacity, 64, "no more than the sheet has");
+    }
+
+    #[test]
+    fn a_write_of_a_slow_stage_has_not_waited_for_room() {
+        let mut sheet = disk::catalogue::find("atlas10k").expect("it is known").sheet;
+        let waits =
+            |sheet: &Sheet| [5.0, 11.9, 12.4].map(|ms| Profile::new(sheet).has_waited_for_room(Span::from_ms(ms)));
+        assert_eq!(waits(&sheet), [true; 3]);
+        sheet.overheads.stages = Some(disk::WriteStages { slow: Span::from_ms(12.0), ..disk::WriteStages::default() });
+        assert_eq!(waits(&sheet), [true, false, false]);
     }
 }
