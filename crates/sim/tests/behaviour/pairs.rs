@@ -4,6 +4,9 @@ use load::experiment;
 use sched::{policy, predict, preemption};
 use sim::replicate;
 
+/// Requests of a run: by then a disk has failed and another is in its place.
+const REQUESTS: u64 = 400;
+
 /// The values of each option, all of those that are registered; the first is what the others are tried with.
 fn options() -> [Vec<&'static str>; 7] {
     let first = |first: &'static str, all: Vec<&'static str>| {
@@ -45,7 +48,7 @@ fn text(chosen: &[&str]) -> String {
         "[drive]\nmodel = \"{drive}\"\n{array}[scheduler]\npolicy = \"{policy}\"\n{predictor}\nio = \"{io}\"\n\
          preemption = \"{preemption}\"\n{chunk}\n{promise}[[workload]]\nname = \"a\"\nkind = \"closed\"\ndepth = 6\nsize = \"256KiB\"\n\
          read = 0.5\n[[workload]]\nname = \"b\"\nkind = \"open\"\nrate = \"20/s\"\nsize = \"4KiB\"\npriority = 1\n\
-         deadline = \"300ms\"\n[run]\nrequests = 1000\n"
+         deadline = \"300ms\"\n[run]\nrequests = {REQUESTS}\n"
     )
 }
 
@@ -64,7 +67,7 @@ fn every_pair_of_options_runs_or_is_refused_by_name() {
                         .and_then(|cases| replicate(&cases[0].experiment, 0, &|_| ()));
                     match run {
                         Ok(run) => {
-                            assert!(run.meter.requests() >= 1000, "{text}\nends before its time");
+                            assert!(run.meter.requests() >= REQUESTS, "{text}\nends before its time");
                             ran += 1;
                         }
                         Err(error) => {
