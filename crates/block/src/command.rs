@@ -183,4 +183,6 @@ pub struct Caps {
     pub depth: u16,
     /// How its arm is moved where nothing is to be transferred.
     pub seek: SeekBy,
+    /// How many arms it has that move by themselves, one after the other each in an equal share of its blocks.
+    pub arms: u16,
 }

@@ -22,7 +22,7 @@ impl Drive {
     /// What it can do.
     #[must_use]
     pub fn caps(&self) -> Caps {
-        Caps { blocks: self.mechanics.layout.blocks(), depth: self.rules.depth, seek: self.seek_by }
+        Caps { blocks: self.mechanics.layout.blocks(), depth: self.rules.depth, seek: self.seek_by, arms: 1 }
     }
 
     /// Gives it a command. The caller guarantees that fewer than `caps().depth` are in it, and that `now` never goes

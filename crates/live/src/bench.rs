@@ -159,7 +159,7 @@ mod tests {
 
     impl LiveDevice for Falls {
         fn caps(&self) -> Caps {
-            Caps { blocks: 2048, depth: 8, seek: block::SeekBy::Nothing }
+            Caps { blocks: 2048, depth: 8, seek: block::SeekBy::Nothing, arms: 1 }
         }
 
         fn issue(

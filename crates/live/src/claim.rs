@@ -121,6 +121,27 @@ pub(crate) fn says(path: &Path, name: &str) -> String {
     text.unwrap_or_default().trim().to_owned()
 }
 
+/// How many arms a block device has that move by themselves, each in an equal share of it, as far as the kernel tells.
+pub(crate) fn arms(path: &Path) -> u16 {
+    let ranges = folder(path).and_then(|folder| folder.join("queue/independent_access_ranges").read_dir().ok());
+    let number = |file: PathBuf| std::fs::read_to_string(file).ok()?.trim().parse().ok();
+    let range = |at: &Path| Some((number(at.join("sector"))?, number(at.join("nr_sectors"))?));
+    count_shares(ranges.into_iter().flatten().flatten().filter_map(|entry| range(&entry.path())).collect())
+}
+
+/// How many equal shares ranges are that follow one another, each its first sector and how many; one where they are not equal. The last
+/// may be shorter.
+fn count_shares(mut ranges: Vec<(u64, u64)>) -> u16 {
+    ranges.sort_unstable();
+    let share = ranges.first().map_or(0, |(_, sectors)| *sectors);
+    let last = ranges.len().saturating_sub(1);
+    let is_share = |(i, (first, sectors)): (usize, &(u64, u64))| {
+        *first == i as u64 * share && (*sectors == share || (i == last && (1..share).contains(sectors)))
+    };
+    let are_shares = share > 0 && ranges.iter().enumerate().all(is_share);
+    if are_shares { u16::try_from(ranges.len()).unwrap_or(1) } else { 1 }
+}
+
 /// A device that is built on a block device: an array, or a mapped one.
 fn holder(path: &Path) -> Option<String> {
     let first = std::fs::read_dir(folder(path)?.join("holders")).ok()?.flatten().next()?;
@@ -146,6 +167,23 @@ pub(crate) fn mount_point(path: &Path) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn arms_are_as_many_as_equal_shares_follow_one_another() {
+        for (ranges, arms) in [
+            (vec![], 1),
+            (vec![(0, 1000)], 1),
+            (vec![(1000, 1000), (0, 1000)], 2),
+            (vec![(0, 1000), (1000, 998)], 2),
+            (vec![(0, 998), (998, 1000)], 1),
+            (vec![(0, 1000), (1000, 1000), (2000, 1000)], 3),
+            (vec![(0, 1000), (1200, 1000)], 1),
+            (vec![(200, 1000), (1200, 1000)], 1),
+            (vec![(0, 0), (0, 0)], 1),
+        ] {
+            assert_eq!(count_shares(ranges.clone()), arms, "{ranges:?}");
+        }
+    }
 
     #[test]
     fn who_writes_is_alone_and_readers_are_together() {

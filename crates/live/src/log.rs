@@ -21,6 +21,8 @@ use std::path::Path;
 pub const MAGIC: &[u8; 8] = b"HTLOG 1\n";
 /// What is added to the depth of a device whose arm is moved by reads.
 const SEEKS_BY_READS: u64 = 1 << 16;
+/// And for each arm beyond the first.
+const FURTHER_ARM: u64 = 2 * SEEKS_BY_READS;
 
 /// What a core was made of.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -86,10 +88,11 @@ impl LogWriter {
         writer.put(head.sets.len() as u64);
         head.sets.iter().for_each(|set| writer.text(set));
         let more = head.caps.len().saturating_sub(1) as u64;
-        for (i, Caps { blocks, depth, seek }) in head.caps.iter().enumerate() {
+        for (i, Caps { blocks, depth, seek, arms }) in head.caps.iter().enumerate() {
             // The first tells how many more there are: beside one device, none.
             let last = u64::from(*seek == SeekBy::Command) + if i == 0 { 2 * more } else { 0 };
-            let depth = u64::from(*depth) + if *seek == SeekBy::Read { SEEKS_BY_READS } else { 0 };
+            let reads = if *seek == SeekBy::Read { SEEKS_BY_READS } else { 0 };
+            let depth = u64::from(*depth) + reads + FURTHER_ARM * u64::from(arms.saturating_sub(1));
             [*blocks, depth, last].into_iter().for_each(|number| writer.put(number));
         }
         writer
@@ -351,14 +354,15 @@ impl<'a> LogReader<'a> {
         while caps.len() as u64 <= more {
             let (blocks, depth, last) = (self.get()?, self.get()?, self.get()?);
             more += last / 2;
-            let (reads, depth) = (depth / SEEKS_BY_READS, (depth % SEEKS_BY_READS) as u16);
+            let Ok(arms) = u16::try_from(depth / FURTHER_ARM + 1) else { return Err(Cut) };
+            let (reads, depth) = (depth % FURTHER_ARM / SEEKS_BY_READS, (depth % SEEKS_BY_READS) as u16);
             let seek = match (last % 2, reads) {
                 (0, 0) => SeekBy::Nothing,
                 (1, 0) => SeekBy::Command,
                 (0, 1) => SeekBy::Read,
                 _ => return Err(Cut),
             };
-            caps.push(Caps { blocks, depth, seek });
+            caps.push(Caps { blocks, depth, seek, arms });
         }
         Ok(LogHead { name, text, sets, caps })
     }

@@ -189,7 +189,7 @@ impl Abilities for Real {
     }
 
     fn caps(&self, disk: usize) -> Caps {
-        self.caps.get(disk).copied().unwrap_or(Caps { blocks: 0, depth: 0, seek: block::SeekBy::Nothing })
+        self.caps.get(disk).copied().unwrap_or(Caps { blocks: 0, depth: 0, seek: block::SeekBy::Nothing, arms: 1 })
     }
 
     fn margins(&self) -> (u64, u64) {

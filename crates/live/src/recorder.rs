@@ -254,7 +254,7 @@ mod tests {
         let path = std::env::temp_dir().join(format!("halfturn-recorder-{}", std::process::id()));
         let file = File::create(&path).expect("a file");
         let mut world = Quiet { path: path.clone(), happened: false };
-        let caps = vec![block::Caps { blocks: 8, depth: 1, seek: block::SeekBy::Nothing }];
+        let caps = vec![block::Caps { blocks: 8, depth: 1, seek: block::SeekBy::Nothing, arms: 1 }];
         let head = LogHead { name: "a.toml".into(), text: String::new(), sets: Vec::new(), caps };
         let mut recorder = RunRecorder::new(&mut world, &head, file).expect("a thread");
         assert!(recorder.next(None, 1).is_some() && recorder.next(None, 1).is_none());

@@ -232,7 +232,7 @@ mod tests {
 
     impl LiveDevice for Marked {
         fn caps(&self) -> Caps {
-            Caps { blocks: self.blocks, depth: 4, seek: block::SeekBy::Nothing }
+            Caps { blocks: self.blocks, depth: 4, seek: block::SeekBy::Nothing, arms: 1 }
         }
 
         fn bytes(&self) -> u64 {

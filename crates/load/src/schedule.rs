@@ -262,7 +262,7 @@ impl<'a> CoreMaking<'a> {
         let belief = belief.ok_or_else(|| check::nothing_to_believe(self.experiment, &self.known.device))?;
         let scheduler = &self.experiment.scheduler;
         let make = |chosen: Chosen| {
-            let beside = self.beside.clone();
+            let beside = Beside { caps: Some(self.caps[disk]), ..self.beside.clone() };
             Box::new(move || chosen.make(&beside))
         };
         let core = Core::new(self.caps[disk], limit, belief, self.rules.clone(), make(scheduler.policy));
@@ -460,7 +460,7 @@ fn beside(scheduler: &Scheduler, learn: Learn, margin: f64) -> Beside {
     let worths = scheduler.rules.classes.iter().map(|class| class.worth).collect();
     let claims = scheduler.rules.classes.iter().map(|class| class.iops.unwrap_or_default()).collect();
     let weights = scheduler.rules.classes.iter().map(|class| class.weight).collect();
-    Beside { worths, claims, weights, learn, base: scheduler.mimic.base, margin }
+    Beside { worths, claims, weights, learn, base: scheduler.mimic.base, margin, caps: None }
 }
 
 /// Blocks of a short command, where the file does not say: what the drive's sheet tells, and in an array of stripe units that

@@ -423,7 +423,7 @@ mod tests {
 
     impl Device for Slow {
         fn caps(&self) -> Caps {
-            Caps { blocks: 1000, depth: 1, seek: block::SeekBy::Command }
+            Caps { blocks: 1000, depth: 1, seek: block::SeekBy::Command, arms: 1 }
         }
 
         fn now(&self) -> Time {
@@ -465,7 +465,7 @@ mod tests {
 
     impl Device for Keeps {
         fn caps(&self) -> Caps {
-            Caps { blocks: 1 << 24, depth: 1, seek: block::SeekBy::Command }
+            Caps { blocks: 1 << 24, depth: 1, seek: block::SeekBy::Command, arms: 1 }
         }
 
         fn now(&self) -> Time {

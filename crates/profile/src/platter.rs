@@ -105,7 +105,7 @@ impl Platter {
 
 impl Device for Platter {
     fn caps(&self) -> Caps {
-        Caps { blocks: self.sectors, depth: 1, seek: block::SeekBy::Nothing }
+        Caps { blocks: self.sectors, depth: 1, seek: block::SeekBy::Nothing, arms: 1 }
     }
 
     fn now(&self) -> Time {

@@ -77,7 +77,13 @@ impl<S: Scheduler> Loop<S> {
 fn core<P: Predictor + 'static>(policy: &str, rules: Rules, depth: u32, blocks: u64, belief: P) -> Core<P> {
     let policy = policy.to_owned();
     let make = move || usual(&policy).make(&Beside::default());
-    Core::new(Caps { blocks, depth: 1, seek: block::SeekBy::Command }, depth + 1, belief, rules, Box::new(make))
+    Core::new(
+        Caps { blocks, depth: 1, seek: block::SeekBy::Command, arms: 1 },
+        depth + 1,
+        belief,
+        rules,
+        Box::new(make),
+    )
 }
 
 /// Eight disks, mirrored.

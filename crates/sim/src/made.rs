@@ -31,7 +31,7 @@ impl Made {
 
 impl Machine for Made {
     fn caps(&self) -> Caps {
-        Caps { blocks: 1 << 20, depth: self.depth, seek: block::SeekBy::Nothing }
+        Caps { blocks: 1 << 20, depth: self.depth, seek: block::SeekBy::Nothing, arms: 1 }
     }
 
     fn issue(&mut self, now: Time, tag: Tag, command: Command) {

@@ -25,7 +25,8 @@ pub use zoned::{ZoneCondition, ZoneReport, ZoneRules, Zones};
 /// The machine of a device that is not a disk, at rest; what varies is given by the seed.
 #[must_use]
 pub fn machine(other: &Other, seed: u64) -> Box<dyn Machine> {
-    let caps = Caps { blocks: other.blocks(), depth: other.depth, seek: block::SeekBy::Nothing };
+    let arms = if matches!(other.kind, Kind::Dual(_)) { 2 } else { 1 };
+    let caps = Caps { blocks: other.blocks(), depth: other.depth, seek: block::SeekBy::Nothing, arms };
     match &other.kind {
         Kind::Dual(half) => Box::new(dual::Dual::new(caps, half, seed)),
         Kind::Smr(smr) => box_device(caps, smr::Shingled::new(smr, seed)),

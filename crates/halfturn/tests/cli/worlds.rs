@@ -245,7 +245,7 @@ fn what_is_checked_is_what_is_built() {
                     Ok(Device::Disk(sheet)) => sheet.mechanics.layout.blocks(),
                     _ => 1 << 21,
                 };
-                let caps = block::Caps { blocks, depth: 1, seek: block::SeekBy::Nothing };
+                let caps = block::Caps { blocks, depth: 1, seek: block::SeekBy::Nothing, arms: 1 };
                 let disks = experiment.array.as_ref().map_or(1, |array| array.disks.into());
                 let served = live::make::core(&experiment, &vec![caps; disks], &mut Vec::new());
                 assert_eq!(served.as_ref().err(), live::make::check(&experiment).as_ref().err(), "{text}");

@@ -4,10 +4,10 @@ use super::*;
 
 fn head() -> LogHead {
     let caps = vec![
-        Caps { blocks: 1 << 40, depth: 300, seek: block::SeekBy::Command },
-        Caps { blocks: 7, depth: 1, seek: block::SeekBy::Nothing },
-        Caps { blocks: 9, depth: u16::MAX, seek: block::SeekBy::Read },
-        Caps { blocks: 1 << 30, depth: 2, seek: block::SeekBy::Command },
+        Caps { blocks: 1 << 40, depth: 300, seek: block::SeekBy::Command, arms: 1 },
+        Caps { blocks: 7, depth: 1, seek: block::SeekBy::Nothing, arms: 1 },
+        Caps { blocks: 9, depth: u16::MAX, seek: block::SeekBy::Read, arms: 2 },
+        Caps { blocks: 1 << 30, depth: 2, seek: block::SeekBy::Command, arms: u16::MAX },
     ];
     LogHead { name: "a/b.toml".into(), text: "[drive]\n".into(), sets: vec!["a=b".into()], caps }
 }

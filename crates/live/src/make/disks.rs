@@ -286,7 +286,7 @@ pub fn devices(experiment: &Experiment, how: Use, seed: u64) -> Result<Made, Bad
     let blocks = geometry.rows_on_disk().1 + find_margins(experiment).1;
     // Who takes the place of one that is lacking can do what the others can.
     let able = members.iter().flatten().map(|unit| unit.caps()).next();
-    let able = Caps { blocks, ..able.unwrap_or(Caps { blocks, depth: 1, seek: block::SeekBy::Nothing }) };
+    let able = Caps { blocks, ..able.unwrap_or(Caps { blocks, depth: 1, seek: block::SeekBy::Nothing, arms: 1 }) };
     let unit = |member: OpenedMember| member.unwrap_or_else(|_| Box::new(Absent::new(able)));
     let mut units: Vec<Box<dyn LiveDevice>> = members.into_iter().map(unit).collect();
     if let Some(status) = &status {

@@ -221,7 +221,7 @@ impl ServerLink {
 
 impl LiveDevice for Far {
     fn caps(&self) -> Caps {
-        Caps { blocks: self.blocks, depth: DEPTH, seek: block::SeekBy::Nothing }
+        Caps { blocks: self.blocks, depth: DEPTH, seek: block::SeekBy::Nothing, arms: 1 }
     }
 
     fn issue(

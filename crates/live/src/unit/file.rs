@@ -38,6 +38,8 @@ pub struct ServedFile {
     /// How an arm under it is moved without a transfer; where that is a read, into memory that nobody looks at.
     seek_by: SeekBy,
     unread: Slice,
+    /// Arms that move by themselves, each in an equal share.
+    arms: u16,
     /// Whether it is a file: a hole of one takes no time, however long it is.
     is_regular: bool,
     /// Whether it is in memory, so that nothing is gained by having the kernel read or write it while others are served.
@@ -96,6 +98,7 @@ impl ServedFile {
             is_regular,
             in_memory,
             seek_by,
+            arms: claim::arms(path),
             ..ServedFile::over(file, bytes, depth, direct)
         })
     }
@@ -106,7 +109,22 @@ impl ServedFile {
         let (file, zeroes, done) = (Rc::new(file), Zeroes::default(), VecDeque::new());
         let (locked, is_regular, in_memory) = (false, false, false);
         let (seek_by, unread) = (SeekBy::Nothing, Slice::new(BLOCK_BYTES as usize));
-        ServedFile { file, bytes, depth, direct, locked, zeroes, seek_by, unread, is_regular, in_memory, flying, done }
+        let arms = 1;
+        ServedFile {
+            file,
+            bytes,
+            depth,
+            direct,
+            locked,
+            zeroes,
+            seek_by,
+            unread,
+            arms,
+            is_regular,
+            in_memory,
+            flying,
+            done,
+        }
     }
 
     /// The same, whose arm is moved so without a transfer, as far as that can be.
@@ -211,7 +229,7 @@ fn takes_blocks(file: &OwnedFd) -> bool {
 
 impl LiveDevice for ServedFile {
     fn caps(&self) -> Caps {
-        Caps { blocks: self.bytes.div_ceil(BLOCK_BYTES), depth: self.depth, seek: self.seek_by }
+        Caps { blocks: self.bytes.div_ceil(BLOCK_BYTES), depth: self.depth, seek: self.seek_by, arms: self.arms }
     }
 
     fn bytes(&self) -> u64 {

@@ -306,6 +306,7 @@ impl LiveDevice for Members {
             blocks: self.geometry.blocks(),
             depth: depth.try_into().unwrap_or(u16::MAX),
             seek: block::SeekBy::Nothing,
+            arms: 1,
         }
     }
 

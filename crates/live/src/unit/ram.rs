@@ -32,7 +32,7 @@ impl Ram {
 
 impl LiveDevice for Ram {
     fn caps(&self) -> Caps {
-        Caps { blocks: self.blocks, depth: DEPTH, seek: block::SeekBy::Nothing }
+        Caps { blocks: self.blocks, depth: DEPTH, seek: block::SeekBy::Nothing, arms: 1 }
     }
 
     fn issue(

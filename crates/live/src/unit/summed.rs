@@ -215,7 +215,7 @@ fn parse(bytes: &[u8], key: &SumKey, page: u64) -> Option<Vec<u32>> {
 
 impl LiveDevice for Summed {
     fn caps(&self) -> Caps {
-        Caps { blocks: self.blocks, ..self.inner.caps() }
+        Caps { blocks: self.blocks, arms: 1, ..self.inner.caps() }
     }
 
     fn bytes(&self) -> u64 {

@@ -24,7 +24,7 @@ struct Pair {
 
 impl LiveDevice for Pair {
     fn caps(&self) -> Caps {
-        Caps { blocks: 100, depth: 2, seek: block::SeekBy::Nothing }
+        Caps { blocks: 100, depth: 2, seek: block::SeekBy::Nothing, arms: 1 }
     }
 
     fn members(&self) -> Vec<Caps> {

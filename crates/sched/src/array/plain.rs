@@ -215,7 +215,7 @@ mod tests {
     impl Twins {
         fn new(sheet: &Sheet, level: Level, placement: Placement) -> Twins {
             let blocks = sheet.mechanics.layout.blocks();
-            let caps = Caps { blocks, depth: 1, seek: SeekBy::Nothing };
+            let caps = Caps { blocks, depth: 1, seek: SeekBy::Nothing, arms: 1 };
             let policy = || policy::usual("satf").make(&Beside::default());
             let core = || Core::new(caps, u32::MAX, Profile::new(sheet), Rules::default(), Box::new(policy));
             let geometry = Geometry::new(level, 4, 128, blocks).expect("an array");

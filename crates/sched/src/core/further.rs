@@ -126,7 +126,7 @@ mod tests {
 
     impl Twins {
         fn new(sheet: &Sheet, preemption: Preemption) -> Twins {
-            let caps = Caps { blocks: sheet.mechanics.layout.blocks(), depth: 1, seek: SeekBy::Command };
+            let caps = Caps { blocks: sheet.mechanics.layout.blocks(), depth: 1, seek: SeekBy::Command, arms: 1 };
             let rules = Rules { plan: Some(Plan::of_chunk(32)), preemption, ..Rules::default() };
             let policy = || policy::usual("sstf").make(&Beside::default());
             let core = || Core::new(caps, 64, Profile::new(sheet), rules.clone(), Box::new(policy));

@@ -2,6 +2,7 @@
 //! that was told better than distance tells it; and by arrival where distance was found to gain nothing.
 
 use super::age::{AGE_BY_WAIT, AGE_LIMIT, Ageing};
+use super::arms::{ArmOrder, Arms};
 use super::greedy::Greedy;
 use super::sstf::Sstf;
 use super::{Beside, Kind, Manual, Needs, Policy};
@@ -29,17 +30,19 @@ impl Kind for Settings {
         Ok(Settings { ageing: Ageing::read_by_wait(scheduler)? })
     }
 
-    fn make<P: Predictor + 'static>(&self, _: &Beside) -> Box<dyn Policy<P>> {
+    fn make<P: Predictor + 'static>(&self, beside: &Beside) -> Box<dyn Policy<P>> {
         // Under a limit that nobody waits for, it keeps the order of arrival even where age does not count.
         let limit = self.ageing.limit.unwrap_or(Span(u64::MAX));
         let by_time = Greedy::new(self.ageing.within(limit));
-        Box::new(AutoOrder { by_distance: Sstf::new(), by_time, limit })
+        Box::new(AutoOrder { by_distance: Sstf::new(), arms: Arms::of(beside.caps), by_time, limit })
     }
 }
 
 /// All orders of what waits, of which one is followed.
 struct AutoOrder<P: Predictor> {
     by_distance: Sstf,
+    /// Where there are several: by distance each is served by itself.
+    arms: Option<Arms>,
     /// By arrival, too: it knows what came first.
     by_time: Greedy<P>,
     /// By distance, too, what has waited longer goes first.
@@ -48,6 +51,9 @@ struct AutoOrder<P: Predictor> {
 
 impl<P: Predictor> Policy<P> for AutoOrder<P> {
     fn add(&mut self, id: JobId, job: &Job<P::Spot>, belief: &P) {
+        if let Some(arms) = &mut self.arms {
+            arms.take_back(job);
+        }
         self.by_distance.add(id, job, belief);
         self.by_time.add(id, job, belief);
     }
@@ -59,8 +65,22 @@ impl<P: Predictor> Policy<P> for AutoOrder<P> {
 
     fn take(&mut self, now: Time, jobs: &Jobs<P::Spot>, belief: &P) -> Option<JobId> {
         let id = self.take_next(now, jobs, belief)?;
-        self.by_time.note_wait(now, jobs.get(id)?.arrived, jobs, belief);
+        let job = jobs.get(id)?;
+        self.by_time.note_wait(now, job.arrived, jobs, belief);
+        if let Some(arms) = &mut self.arms {
+            arms.give(job);
+        }
         Some(id)
+    }
+
+    fn follows_service(&self) -> bool {
+        self.arms.is_some()
+    }
+
+    fn end(&mut self, _: Time, job: &Job<P::Spot>) {
+        if let Some(arms) = &mut self.arms {
+            arms.take_back(job);
+        }
     }
 
     fn candidates(&self) -> u64 {
@@ -82,7 +102,12 @@ impl<P: Predictor> AutoOrder<P> {
             self.remove(id, jobs.get(id)?, belief);
             return Some(id);
         }
-        let id = self.by_distance.take_nearest_run(belief.arm(), jobs)?;
+        let by_distance = &mut self.by_distance;
+        let (nearest, arm) = match &self.arms {
+            None => (by_distance.nearest(belief.arm())?, belief.arm()),
+            Some(arms) => arms.next(|head, blocks| by_distance.next_within(head, blocks))?,
+        };
+        let id = by_distance.take_run(nearest, arm, jobs);
         self.by_time.remove(id, jobs.get(id)?, belief);
         Some(id)
     }

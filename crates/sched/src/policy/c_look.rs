@@ -1,13 +1,15 @@
 //! C-LOOK: the arm sweeps upward in order of block number, then jumps back to the lowest waiting request.
 
+use super::arms::{ArmOrder, OfArms};
 use super::base::Base;
 use super::{Beside, Kind, Manual, Needs, Policy, by_lbn};
 use crate::ordered::{Ordered, Position};
 use crate::predict::Predictor;
 use crate::{Job, JobId, Jobs};
-use block::{Lbn, Time};
 use block::BadInput;
+use block::{Lbn, Time};
 use config::Section;
+use std::ops::Range;
 
 /// The policy has no keys.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -16,7 +18,7 @@ pub struct Settings;
 impl Kind for Settings {
     const MANUAL: Manual = Manual {
         name: "c-look",
-        text: "The arm sweeps upward in order of block number, then jumps back to the lowest waiting request. Waits are more even than with `look`.",
+        text: "The arm sweeps upward in order of block number, then jumps back to the lowest waiting request. Waits are more even than with `look`. Where a device has several arms, each sweeps by itself, and the one with the least to do is served.",
         keys: &[],
         example: "policy = \"c-look\"",
         needs: Needs::Nothing,
@@ -26,8 +28,8 @@ impl Kind for Settings {
         Ok(Settings)
     }
 
-    fn make<P: Predictor + 'static>(&self, _: &Beside) -> Box<dyn Policy<P>> {
-        Box::new(CLook::new())
+    fn make<P: Predictor + 'static>(&self, beside: &Beside) -> Box<dyn Policy<P>> {
+        OfArms::or_one(CLook::new(), beside.caps)
     }
 }
 
@@ -67,8 +69,61 @@ impl<P: Predictor> Policy<P> for CLook {
     }
 }
 
+impl ArmOrder for CLook {
+    type Rank = ();
+
+    fn waiting(&mut self) -> &mut Ordered {
+        &mut self.waiting
+    }
+
+    fn next_within(&mut self, head: Lbn, blocks: &Range<u64>) -> Option<((), Position)> {
+        let here = |position: &Position| blocks.contains(&self.waiting.at(*position).key);
+        let on = self.waiting.at_or_after(head.0).filter(here);
+        Some(((), on.or_else(|| self.waiting.at_or_after(blocks.start).filter(here))?))
+    }
+}
+
 impl<P: Predictor> Base<P> for CLook {
     fn choice(&mut self, _: Time, belief: &P) -> Option<JobId> {
         Some(self.waiting.at(self.next(belief.arm())?).id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::predict::Distance;
+    use block::{Caps, Extent, Op, Qos, Request, RequestId, SeekBy};
+
+    /// Each goes on upward from where it was left, and then from the lowest of its own; of arms with as much to do they take turns.
+    #[test]
+    fn several_arms_sweep_by_themselves() {
+        let caps = Caps { blocks: 200, depth: 4, seek: SeekBy::Nothing, arms: 2 };
+        let mut policy = OfArms::or_one(CLook::new(), Some(caps));
+        let (belief, mut jobs) = (Distance::default(), Jobs::new());
+        let mut number = 0;
+        let mut wait = |policy: &mut Box<dyn Policy<Distance>>, jobs: &mut Jobs<Lbn>, at: u64| {
+            let request = Request { id: RequestId(number), op: Op::Read, at: Extent::new(at, 1), qos: Qos::default() };
+            let job = Job::new(&request, Time(0), u64::from(number), Lbn(at));
+            let id = jobs.insert(job);
+            policy.add(id, &job, &belief);
+            number += 1;
+        };
+        let take = |policy: &mut Box<dyn Policy<Distance>>, jobs: &Jobs<Lbn>| {
+            policy.take(Time(0), jobs, &belief).and_then(|id| jobs.get(id)).copied()
+        };
+        [130, 10, 50, 110, 70, 190, 30].into_iter().for_each(|at| wait(&mut policy, &mut jobs, at));
+        let first = [(); 4].map(|()| take(&mut policy, &jobs).expect("some wait"));
+        assert_eq!(first.map(|job| job.at.start.0), [10, 110, 30, 130]);
+        policy.end(Time(0), &first[1]);
+        wait(&mut policy, &mut jobs, 20);
+        assert_eq!(
+            take(&mut policy, &jobs).map(|job| job.at.start.0),
+            Some(190),
+            "of the upper one, which has ended one"
+        );
+        [0, 2].into_iter().for_each(|of| policy.end(Time(0), &first[of]));
+        let rest = [(); 4].map(|()| take(&mut policy, &jobs).map(|job| job.at.start.0));
+        assert_eq!(rest, [Some(50), Some(70), Some(20), None], "on from 30, and then from the lowest");
     }
 }

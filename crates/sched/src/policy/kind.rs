@@ -4,7 +4,7 @@ use super::Policy;
 use super::base::{BaseOrder, Learn};
 use crate::predict::Predictor;
 use crate::value::Worth;
-use block::BadInput;
+use block::{BadInput, Caps};
 use config::{About, Section};
 use std::fmt::Debug;
 
@@ -72,6 +72,8 @@ pub struct Beside {
     pub base: BaseOrder,
     /// By what share of its time another request must be better than what the base would pick.
     pub margin: f64,
+    /// What the device can do, where that is known.
+    pub caps: Option<Caps>,
 }
 
 /// What a class may have by number of requests, each a second: what it is sure of, its weight for the rest, and what it may have at

@@ -1,6 +1,7 @@
 //! Policies: in which order waiting jobs are served. One file each.
 
 mod age;
+mod arms;
 mod base;
 mod by_angle;
 mod cylinders;

@@ -1,13 +1,14 @@
 //! Shortest seek time first: the waiting request whose first block is nearest by block number.
 
+use super::arms::{ArmOrder, OfArms};
 use super::base::Base;
 use super::{Beside, Kind, Manual, Needs, Policy, by_lbn};
 use crate::ordered::{Ordered, Position};
 use crate::predict::Predictor;
 use crate::{Job, JobId, Jobs};
-use block::BadInput;
-use block::{Lbn, Time};
+use block::{BadInput, Lbn, Time};
 use config::Section;
+use std::ops::Range;
 
 /// The policy has no keys.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -16,7 +17,7 @@ pub struct Settings;
 impl Kind for Settings {
     const MANUAL: Manual = Manual {
         name: "sstf",
-        text: "Shortest seek time first: the waiting request whose first block is nearest by block number. What is far may wait long.",
+        text: "Shortest seek time first: the waiting request whose first block is nearest by block number. What is far may wait long. Where a device has several arms, the one with the least to do is served, and what is nearest to that.",
         keys: &[],
         example: "policy = \"sstf\"",
         needs: Needs::Nothing,
@@ -26,8 +27,8 @@ impl Kind for Settings {
         Ok(Settings)
     }
 
-    fn make<P: Predictor + 'static>(&self, _: &Beside) -> Box<dyn Policy<P>> {
-        Box::new(Sstf::new())
+    fn make<P: Predictor + 'static>(&self, beside: &Beside) -> Box<dyn Policy<P>> {
+        OfArms::or_one(Sstf::new(), beside.caps)
     }
 }
 
@@ -47,7 +48,7 @@ impl Sstf {
     }
 
     /// Where the nearest one waits, the arm being there: the first on either side of it, of two as near the older.
-    fn nearest(&mut self, arm: Lbn) -> Option<Position> {
+    pub(super) fn nearest(&mut self, arm: Lbn) -> Option<Position> {
         let (below, above) = self.waiting.around(arm.0);
         self.examined += u64::from(below.is_some()) + u64::from(above.is_some());
         let rank = |position: Position| {
@@ -60,10 +61,10 @@ impl Sstf {
         }
     }
 
-    /// Takes the nearest one out, or where that one lies below the arm and at the end of a run, the first of the run. From above an arm
+    /// Takes this one, the nearest, out, or where it lies below the arm and at the end of a run, the first of the run. From above an arm
     /// comes upon the last one of a run first, and each one before it would cost a revolution.
-    pub(super) fn take_nearest_run<S: Copy>(&mut self, arm: Lbn, jobs: &Jobs<S>) -> Option<JobId> {
-        let mut first = self.nearest(arm)?;
+    pub(super) fn take_run<S: Copy>(&mut self, nearest: Position, arm: Lbn, jobs: &Jobs<S>) -> JobId {
+        let mut first = nearest;
         let mut start = self.waiting.at(first).key;
         let looked_at = if start < arm.0 { RUN } else { 0 };
         for _ in 0..looked_at {
@@ -75,7 +76,7 @@ impl Sstf {
             }
             (first, start) = (before, job.rest().start.0);
         }
-        Some(self.waiting.take(first))
+        self.waiting.take(first)
     }
 }
 
@@ -104,6 +105,23 @@ impl<P: Predictor> Policy<P> for Sstf {
     }
 }
 
+impl ArmOrder for Sstf {
+    /// How far it is, and its number.
+    type Rank = (u64, u64);
+
+    fn waiting(&mut self) -> &mut Ordered {
+        &mut self.waiting
+    }
+
+    fn next_within(&mut self, head: Lbn, blocks: &Range<u64>) -> Option<((u64, u64), Position)> {
+        let (waiting, examined) = (&self.waiting, &mut self.examined);
+        let (below, above) = waiting.around(head.0);
+        let both = [below, above].into_iter().flatten().map(|position| (waiting.at(position), position));
+        let both = both.filter(|(it, _)| blocks.contains(&it.key)).inspect(|_| *examined += 1);
+        both.map(|(it, position)| ((it.key.abs_diff(head.0), it.sequence), position)).min_by_key(|(rank, _)| *rank)
+    }
+}
+
 impl<P: Predictor> Base<P> for Sstf {
     fn choice(&mut self, _: Time, belief: &P) -> Option<JobId> {
         let nearest = self.nearest(belief.arm())?;
@@ -115,11 +133,20 @@ impl<P: Predictor> Base<P> for Sstf {
 mod tests {
     use super::*;
     use crate::predict::Distance;
-    use block::{Command, Extent, Op, Place, Qos, Request, RequestId, Verb};
+    use block::{Caps, Command, Extent, Op, Place, Qos, Request, RequestId, Verb};
 
     fn draw(state: &mut u64, below: u64) -> u64 {
         *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (*state >> 33) % below
+    }
+
+    /// A read that waits from now on.
+    fn submit(step: u32, at: Extent, policy: &mut dyn Policy<Distance>, jobs: &mut Jobs<Lbn>) -> (JobId, Job<Lbn>) {
+        let request = Request { id: RequestId(step), op: Op::Read, at, qos: Qos::default() };
+        let job = Job::new(&request, Time(0), u64::from(step), at.start);
+        let id = jobs.insert(job);
+        policy.add(id, &job, &Distance::default());
+        (id, job)
     }
 
     /// As every request weighed by itself has it, also where several begin at one block or as far below the arm as above it.
@@ -131,14 +158,8 @@ mod tests {
         let mut waiting: Vec<(JobId, Job<Lbn>)> = Vec::new();
         for step in 0..20_000u32 {
             if waiting.len() < 3 + step as usize % 40 {
-                let op = if draw(2) == 0 { Op::Read } else { Op::Write { fua: draw(2) == 0 } };
                 let most = if draw(3) == 0 { 20 } else { 1000 };
-                let at = Extent::new(draw(most), 1);
-                let request = Request { id: RequestId(step), op, at, qos: Qos::default() };
-                let job = Job::new(&request, Time(0), u64::from(step), at.start);
-                let id = jobs.insert(job);
-                policy.add(id, &job, &belief);
-                waiting.push((id, job));
+                waiting.push(submit(step, Extent::new(draw(most), 1), &mut policy, &mut jobs));
                 continue;
             }
             let arm = Predictor::arm(&belief).0;
@@ -153,23 +174,61 @@ mod tests {
         }
     }
 
+    /// As every request weighed by itself has it: of the arm that was given least, of arms given as much the nearest, of two as near
+    /// the older. What waits again, or ends, counts no more.
+    #[test]
+    fn of_several_arms_the_one_with_the_least_to_do_is_served() {
+        const SHARE: u64 = 300;
+        let mut state = 11u64;
+        let mut draw = |below: u64| draw(&mut state, below);
+        let caps = Caps { blocks: 3 * SHARE, depth: 32, seek: block::SeekBy::Nothing, arms: 3 };
+        let (mut policy, belief, mut jobs) =
+            (OfArms::or_one(Sstf::new(), Some(caps)), Distance::default(), Jobs::new());
+        let (mut waiting, mut given) = (Vec::<(JobId, Job<Lbn>)>::new(), Vec::<(JobId, Job<Lbn>)>::new());
+        let mut heads = [0, SHARE, 2 * SHARE];
+        let arm = |job: &Job<Lbn>| (job.at.start.0 / SHARE) as usize;
+        assert!(policy.follows_service());
+        for step in 0..20_000u32 {
+            if waiting.len() < 2 + step as usize % 30 {
+                let most = if draw(2) == 0 { SHARE } else { caps.blocks - 4 };
+                let at = Extent::new(draw(most), 1 + draw(4) as u32);
+                waiting.push(submit(step, at, &mut *policy, &mut jobs));
+                continue;
+            }
+            let counts = [0, 1, 2].map(|of| given.iter().filter(|(_, job)| arm(job) == of).count());
+            let rank = |job: &Job<Lbn>| (counts[arm(job)], job.at.start.0.abs_diff(heads[arm(job)]), job.sequence);
+            let expected = waiting.iter().min_by_key(|(_, job)| rank(job)).map(|(id, _)| *id);
+            assert_eq!(policy.take(Time(0), &jobs, &belief), expected, "step {step}, seed 11");
+            let place = waiting.iter().position(|(id, _)| Some(*id) == expected).expect("it waits");
+            let (id, job) = waiting.swap_remove(place);
+            heads[arm(&job)] = job.at.end().0.min((arm(&job) as u64 + 1) * SHARE - 1);
+            given.push((id, job));
+            while given.len() > draw(6) as usize {
+                let (id, job) = given.swap_remove(draw(given.len() as u64) as usize);
+                if draw(4) == 0 {
+                    policy.add(id, &job, &belief);
+                    waiting.push((id, job));
+                } else {
+                    policy.end(Time(0), &job);
+                    jobs.free(id);
+                }
+            }
+        }
+    }
+
     /// The run of the nearest one, looked for among all that wait, one by one.
     #[test]
     fn a_run_below_the_arm_is_begun_with_its_first() {
         let mut state = 7u64;
         let mut draw = |below: u64| draw(&mut state, below);
-        let (mut policy, belief, mut jobs) = (Sstf::new(), Distance::default(), Jobs::new());
+        let (mut policy, mut jobs) = (Sstf::new(), Jobs::new());
         let mut waiting: Vec<(JobId, Job<Lbn>)> = Vec::new();
         let (mut jumps, mut longest) = (0, 0);
         for step in 0..20_000u32 {
             if waiting.len() < 3 + step as usize % 90 {
                 let blocks = 1 + draw(600) as u32;
                 let at = Extent::new(draw(if step % 3000 < 1500 { 30_000 } else { 3_000_000 }), blocks);
-                let request = Request { id: RequestId(step), op: Op::Read, at, qos: Qos::default() };
-                let job = Job::new(&request, Time(0), u64::from(step), at.start);
-                let id = jobs.insert(job);
-                policy.add(id, &job, &belief);
-                waiting.push((id, job));
+                waiting.push(submit(step, at, &mut policy, &mut jobs));
                 continue;
             }
             let arm = draw(3_000_000) % if draw(2) == 0 { 30_000 } else { 3_000_000 };
@@ -178,11 +237,14 @@ mod tests {
             while expected.at.start.0 < arm && length < RUN {
                 let below = waiting.iter().filter(|(_, job)| job.at.start < expected.at.start);
                 let last = below.max_by_key(|(_, job)| (job.at.start, u64::MAX - job.sequence));
-                let Some((_, before)) = last.filter(|(_, job)| job.at.end().0 + GAP >= expected.at.start.0) else { break };
+                let Some((_, before)) = last.filter(|(_, job)| job.at.end().0 + GAP >= expected.at.start.0) else {
+                    break;
+                };
                 (expected, length) = (*before, length + 1);
             }
             (jumps, longest) = (jumps + u32::from(length > 0), longest.max(length));
-            let id = policy.take_nearest_run(Lbn(arm), &jobs).expect("some wait");
+            let nearest = policy.nearest(Lbn(arm)).expect("some wait");
+            let id = policy.take_run(nearest, Lbn(arm), &jobs);
             assert_eq!(jobs.get(id).map(|job| job.sequence), Some(expected.sequence), "step {step}, seed 7");
             waiting.retain(|(other, _)| *other != id);
             jobs.free(id);

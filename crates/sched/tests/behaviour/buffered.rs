@@ -37,7 +37,7 @@ impl Disk {
 /// Writes to blocks of their own go through the array; the most that was acknowledged and would have been lost with the power
 /// beyond what the buffer can hold.
 fn lost(level: Level, plan: Option<Plan>, trusting: bool, seed: u64) -> u64 {
-    let caps = Caps { blocks: 4096, depth: 1, seek: block::SeekBy::Nothing };
+    let caps = Caps { blocks: 4096, depth: 1, seek: block::SeekBy::Nothing, arms: 1 };
     let geometry = Geometry::new(level, 4, 8, caps.blocks).expect("an array");
     let rules = Rules { plan, ..Rules::default() };
     let core = || {

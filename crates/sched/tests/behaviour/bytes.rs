@@ -87,7 +87,7 @@ fn times(bytes: u64, factor: u8) -> u64 {
 impl Bytes {
     fn new(level: Level, Kept { buffer, logged, journal }: Kept, seed: u64) -> Bytes {
         let each = EACH + u64::from(JOURNAL.blocks);
-        let caps = Caps { blocks: each, depth: 2, seek: block::SeekBy::Nothing };
+        let caps = Caps { blocks: each, depth: 2, seek: block::SeekBy::Nothing, arms: 1 };
         let geometry = Geometry::new(level, DISKS, UNIT, EACH).expect("an array");
         let rules = Rules { classes: vec![ClassRule { splits: true, ..ClassRule::USUAL }], ..Rules::default() };
         let core = |rules: Rules| {

@@ -22,7 +22,7 @@ fn one_interrupted_and_cancelled_is_gone_whatever_the_policy() {
         let plan = Plan { jit: false, ..Plan::of_chunk(8) };
         let (preemption, preempt_at) = (Preemption::Priority, PreemptAt::Command);
         let rules = Rules { plan: Some(plan), preemption, preempt_at, ..Rules::default() };
-        let caps = Caps { blocks: 100_000, depth: 1, seek: block::SeekBy::Command };
+        let caps = Caps { blocks: 100_000, depth: 1, seek: block::SeekBy::Command, arms: 1 };
         let make = move || policy::usual(name).make(&Beside::default());
         let mut core = Core::new(caps, 8, Distance::default(), rules, Box::new(make));
         let mut out = Vec::new();
@@ -78,7 +78,7 @@ impl Pieces {
 
     fn new() -> Pieces {
         let rules = Rules { classes: vec![ClassRule { any_order: true, ..ClassRule::USUAL }], ..Rules::default() };
-        let caps = Caps { blocks: 10_000, depth: 1, seek: block::SeekBy::Command };
+        let caps = Caps { blocks: 10_000, depth: 1, seek: block::SeekBy::Command, arms: 1 };
         let make = || policy::usual("fcfs").make(&Beside::default());
         let wanted = Wanted::nothing(caps.blocks, 8);
         let plan = FreePlan { wanted, chunk: 16, patience: Span(10), class: 0, retries: 0 };

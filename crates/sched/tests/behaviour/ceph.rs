@@ -63,7 +63,7 @@ impl Scene {
     fn play(&self) -> Vec<u8> {
         let beside = Beside { claims: self.clients.iter().map(|client| client.claim).collect(), ..Beside::default() };
         let make = Box::new(move || policy::usual("dmclock").make(&beside));
-        let caps = Caps { blocks: 1 << 20, depth: 1, seek: block::SeekBy::Nothing };
+        let caps = Caps { blocks: 1 << 20, depth: 1, seek: block::SeekBy::Nothing, arms: 1 };
         let core = Core::new(caps, 16_384, Distance::default(), Rules::default(), make);
         let mut server = Server { core, now: Time::ZERO, inside: None, order: Vec::new(), askers: Vec::new() };
         let (mut asked, mut open) = (vec![0; self.clients.len()], vec![0; self.clients.len()]);

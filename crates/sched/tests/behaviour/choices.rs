@@ -87,7 +87,7 @@ impl<P: Predictor + 'static> Stage<P> {
         let drive = ToyDrive::new(sheet, dice.below(u64::MAX));
         Stage {
             core: Core::new(
-                Caps { blocks, depth: 1, seek: block::SeekBy::Command },
+                Caps { blocks, depth: 1, seek: block::SeekBy::Command, arms: 1 },
                 scene.room,
                 belief,
                 Rules::default(),

@@ -29,7 +29,7 @@ impl Busy {
     fn new() -> Busy {
         let shares = ShareRules { volumes: Vec::new(), classes: vec![(None, Claim::default()); CLASSES as usize] };
         let rules = Rules { shares: Some(shares), bills: true, ..Rules::default() };
-        let caps = Caps { blocks: 1 << 20, depth: 1, seek: block::SeekBy::Nothing };
+        let caps = Caps { blocks: 1 << 20, depth: 1, seek: block::SeekBy::Nothing, arms: 1 };
         let core = || {
             let policy = || policy::usual("fcfs").make(&Beside::default());
             Core::new(caps, u32::MAX, Distance::default(), rules.clone(), Box::new(policy))

@@ -14,7 +14,7 @@ fn rules() -> Rules {
 }
 
 fn core() -> Core<Distance> {
-    let caps = Caps { blocks: 100_000, depth: 1, seek: block::SeekBy::Command };
+    let caps = Caps { blocks: 100_000, depth: 1, seek: block::SeekBy::Command, arms: 1 };
     let make = || usual("fcfs").make(&Beside::default());
     Core::new(caps, 8, Distance::default(), rules(), Box::new(make))
 }

@@ -268,7 +268,7 @@ impl World for Chaos {
 
 /// Runs `requests` requests to their end in a world of chaos.
 fn chaos(name: &str, seed: u64, depth: u16, limit: u32, requests: u32) -> Chaos {
-    let caps = Caps { blocks: BLOCKS, depth, seek: block::SeekBy::Command };
+    let caps = Caps { blocks: BLOCKS, depth, seek: block::SeekBy::Command, arms: 1 };
     let idles = ("slice_idle", format!("'{}ns'", IDLES.0));
     let policy = policy::with(name, &[("age_limit", "'3us'".into()), ("batch", "4".into()), idles]);
     let make = move || policy.make::<Distance>(&Beside::default());
@@ -304,7 +304,7 @@ fn requests_end_in_every_way_there_is() {
 
 #[test]
 fn what_waits_at_its_deadline_is_dropped_then_and_not_later() {
-    let caps = Caps { blocks: BLOCKS, depth: 1, seek: block::SeekBy::Command };
+    let caps = Caps { blocks: BLOCKS, depth: 1, seek: block::SeekBy::Command, arms: 1 };
     let make = || policy::usual("fcfs").make(&Beside::default());
     let mut core = Core::new(caps, 8, Distance::default(), Rules::default(), Box::new(make));
     let mut out = Vec::new();

@@ -24,7 +24,7 @@ impl Told {
     }
 
     fn with(level: Level, disks: u16, journal: Option<JournalArea>) -> Told {
-        let caps = Caps { blocks: 64 + u64::from(JOURNAL.blocks), depth: 8, seek: block::SeekBy::Nothing };
+        let caps = Caps { blocks: 64 + u64::from(JOURNAL.blocks), depth: 8, seek: block::SeekBy::Nothing, arms: 1 };
         let policy = || policy::usual("fcfs").make(&Beside::default());
         let core = || Core::new(caps, u32::MAX, Distance::default(), Rules::default(), Box::new(policy));
         let geometry = Geometry::new(level, disks, 8, 64).expect("a geometry");

@@ -33,7 +33,7 @@ struct Scene<P: Predictor> {
 
 impl<P: Predictor + 'static> Scene<P> {
     fn new(limits: Option<Limits>, plan: Option<Plan>, belief: P, seed: u64) -> Scene<P> {
-        let caps = Caps { blocks: 1 << 20, depth: DEPTH, seek: block::SeekBy::Nothing };
+        let caps = Caps { blocks: 1 << 20, depth: DEPTH, seek: block::SeekBy::Nothing, arms: 1 };
         let rules = Rules { plan, preemption: Preemption::Priority, ..Rules::default() };
         let make = || usual("sstf").make(&Beside::default());
         let core = Core::new(caps, 1000, belief, rules, Box::new(make));

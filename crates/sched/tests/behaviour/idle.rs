@@ -121,7 +121,7 @@ impl World for Doze {
 
 /// Runs requests in a world that dozes: probes sent, and those that a request found in flight.
 fn doze(name: &str, seed: u64, depth: u16, after: Span, short: bool) -> (u32, u32) {
-    let caps = Caps { blocks: BLOCKS, depth, seek: block::SeekBy::Command };
+    let caps = Caps { blocks: BLOCKS, depth, seek: block::SeekBy::Command, arms: 1 };
     let idle = Some(Idle { after, enough: 10, blocks: 2 });
     let policy = name.to_owned();
     let make = move || policy::usual(&policy).make(&Beside::default());

@@ -23,7 +23,7 @@ impl Bench {
     fn new(name: &'static str, curve: Curve) -> Bench {
         let worth = Worth { curve, ..Worth::USUAL };
         let rules = Rules { classes: vec![ClassRule { worth, ..ClassRule::USUAL }], ..Rules::default() };
-        let caps = Caps { blocks: 100_000, depth: 1, seek: block::SeekBy::Command };
+        let caps = Caps { blocks: 100_000, depth: 1, seek: block::SeekBy::Command, arms: 1 };
         let make = move || policy::usual(name).make(&Beside::default());
         let core = Core::new(caps, 1000, Distance::default(), rules, Box::new(make));
         Bench { core, now: 0, waiting: BTreeMap::new(), flying: None }

@@ -31,7 +31,7 @@ fn served(core: &mut Core<Distance>, requests: &[(u8, u64)]) -> Vec<u64> {
 }
 
 fn core() -> Core<Distance> {
-    let caps = Caps { blocks: 10_000, depth: 1, seek: block::SeekBy::Command };
+    let caps = Caps { blocks: 10_000, depth: 1, seek: block::SeekBy::Command, arms: 1 };
     Core::new(caps, 100, Distance::default(), Rules::default(), policy("fcfs"))
 }
 

@@ -49,7 +49,7 @@ struct Disk {
 impl Disk {
     fn new(policy: policy::Chosen, depth: u16, asks: &[Asks], weights: &[f64]) -> Disk {
         let beside = Beside { weights: weights.to_vec(), ..Beside::default() };
-        let caps = Caps { blocks: 1 << 40, depth, seek: block::SeekBy::Nothing };
+        let caps = Caps { blocks: 1 << 40, depth, seek: block::SeekBy::Nothing, arms: 1 };
         let core = Core::new(caps, 4096, Distance::default(), Rules::default(), Box::new(move || policy.make(&beside)));
         let mut next = BTreeMap::new();
         for (class, ask) in asks.iter().enumerate() {

@@ -19,7 +19,7 @@ struct Logged {
 
 impl Logged {
     fn new(level: Level) -> Logged {
-        let caps = Caps { blocks: 6400, depth: 8, seek: block::SeekBy::Nothing };
+        let caps = Caps { blocks: 6400, depth: 8, seek: block::SeekBy::Nothing, arms: 1 };
         let policy = || policy::usual("fcfs").make(&Beside::default());
         let core = || Core::new(caps, u32::MAX, Distance::default(), Rules::default(), Box::new(policy));
         let geometry = Geometry::new(level, 2, 64, caps.blocks).expect("a geometry");

@@ -27,7 +27,7 @@ struct Server {
 
 impl Server {
     fn new(policy: policy::Chosen, depth: u16, beside: Beside) -> Server {
-        let caps = Caps { blocks: BLOCKS, depth, seek: block::SeekBy::Nothing };
+        let caps = Caps { blocks: BLOCKS, depth, seek: block::SeekBy::Nothing, arms: 1 };
         let make = Box::new(move || policy.make(&beside));
         let core = Core::new(caps, 4096, Distance::default(), Rules::default(), make);
         Server {

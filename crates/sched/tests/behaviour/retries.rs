@@ -11,7 +11,7 @@ use sched::{Action, Core, Input};
 fn core(plan: Option<Plan>) -> Core<Distance> {
     let classes = vec![ClassRule::USUAL, ClassRule { retries: 2, ..ClassRule::USUAL }];
     let make = || policy::usual("sstf").make(&Beside::default());
-    let caps = Caps { blocks: 1000, depth: 1, seek: block::SeekBy::Nothing };
+    let caps = Caps { blocks: 1000, depth: 1, seek: block::SeekBy::Nothing, arms: 1 };
     Core::new(caps, 8, Distance::default(), Rules { plan, classes, ..Rules::default() }, Box::new(make))
 }
 

@@ -554,7 +554,7 @@ impl World for Chaos {
 }
 
 fn play<P: Predictor + 'static>(scene: &Scene, sheet: &Sheet, belief: P) -> (Chaos, Tally) {
-    let caps = Caps { blocks: sheet.mechanics.layout.blocks(), depth: 1, seek: scene.seek };
+    let caps = Caps { blocks: sheet.mechanics.layout.blocks(), depth: 1, seek: scene.seek, arms: 1 };
     let policy = policy::with(scene.policy, &[("batch", "4".into()), ("age_limit", "'90ms'".into())]);
     let make = move || policy.make(&Beside::default());
     let mut core = Core::new(caps, LIMIT, belief, scene.rules.clone(), Box::new(make));

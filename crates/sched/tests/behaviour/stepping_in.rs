@@ -89,7 +89,7 @@ impl Two {
         let sheet = catalogue::find("atlas10k").expect("it is in the catalogue").sheet;
         let blocks = sheet.mechanics.layout.blocks();
         let rules = self.rules();
-        let caps = Caps { blocks, depth: 1, seek: block::SeekBy::Command };
+        let caps = Caps { blocks, depth: 1, seek: block::SeekBy::Command, arms: 1 };
         let make = || usual("fcfs").make(&Beside::default());
         let mut core = Core::new(caps, 40, Profile::new(&sheet), rules, Box::new(make));
         let mut drive = ToyDrive::new(&sheet, 77);

@@ -8,7 +8,7 @@ use sched::{Action, Core, Input};
 
 #[test]
 fn of_equal_yields_the_earlier_deadline_goes_first_and_then_the_one_submitted_first() {
-    let caps = Caps { blocks: 10_000, depth: 1, seek: block::SeekBy::Command };
+    let caps = Caps { blocks: 10_000, depth: 1, seek: block::SeekBy::Command, arms: 1 };
     let make = || usual("yield").make(&Beside::default());
     let mut core = Core::new(caps, 8, Distance::default(), Rules::default(), Box::new(make));
     let (mut out, mut order) = (Vec::new(), Vec::new());

@@ -92,7 +92,7 @@ fn play<P: Predictor + 'static>(
     } as u16;
     let (short, limited) = (of(seed, 5, 2) == 0, of(seed, 40, 4) == 0 && of(seed, 4, 4) % 2 == 1);
     let depth = if short && !limited { 1 } else { 1 + of(seed, 7, 3) as u16 };
-    let caps = Caps { blocks: 61 * u64::from(scale), depth, seek: block::SeekBy::Command };
+    let caps = Caps { blocks: 61 * u64::from(scale), depth, seek: block::SeekBy::Command, arms: 1 };
     let geometry = Geometry::new(level, disks, scale * (1 + of(seed, 2, 9) as u32), caps.blocks).unwrap();
     let name = ["fcfs", "look", "sstf"][of(seed, 3, 3) as usize];
     let class = |n: u64| ClassRule { splits: of(seed, 30 + n, 2) == 0, preempts: n > 0, ..ClassRule::USUAL };

@@ -28,7 +28,7 @@ fn sheet() -> Sheet {
 /// Requests to two mirrored disks, of which each copy is read in turn.
 fn play(migration: Migration, preemption: Preemption, delay: Span, requests: Vec<(When, Request)>) -> Played {
     let sheet = sheet();
-    let caps = Caps { blocks: sheet.mechanics.layout.blocks(), depth: 1, seek: block::SeekBy::Command };
+    let caps = Caps { blocks: sheet.mechanics.layout.blocks(), depth: 1, seek: block::SeekBy::Command, arms: 1 };
     let class = |preempts| ClassRule { preempts, ..ClassRule::USUAL };
     let rules = Rules {
         plan: Some(Plan::of_chunk(chunk_for(&sheet))),

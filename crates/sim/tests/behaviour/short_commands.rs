@@ -23,7 +23,7 @@ struct Played {
 
 fn play(sheet: &Sheet, rules: Rules, requests: Vec<(When, Request)>) -> Played {
     let make = || policy::usual("fcfs").make(&Beside::default());
-    let caps = Caps { blocks: sheet.mechanics.layout.blocks(), depth: 1, seek: sheet.seek_by };
+    let caps = Caps { blocks: sheet.mechanics.layout.blocks(), depth: 1, seek: sheet.seek_by, arms: 1 };
     let mut core = Core::new(caps, 8, Profile::new(sheet), rules, Box::new(make));
     let script = Script::play(&mut core, sheet, 1, requests);
     Played { ended: script.ended(), waits: script.waits(), tally: core.tally().cloned().unwrap_or_default() }

@@ -18,7 +18,7 @@ fn sheet() -> Sheet {
 /// A core without preemption, its requests whole.
 fn core(policy: &'static str, rules: &Rules) -> Core<Profile> {
     let sheet = sheet();
-    let caps = Caps { blocks: sheet.mechanics.layout.blocks(), depth: 1, seek: block::SeekBy::Command };
+    let caps = Caps { blocks: sheet.mechanics.layout.blocks(), depth: 1, seek: block::SeekBy::Command, arms: 1 };
     let worths: Vec<Worth> = rules.classes.iter().map(|class| class.worth).collect();
     let make = move || policy::usual(policy).make(&Beside { worths: worths.clone(), ..Beside::default() });
     Core::new(caps, u32::MAX, Profile::new(&sheet), rules.clone(), Box::new(make))

@@ -13,7 +13,7 @@ struct Ram {
 
 impl Device for Ram {
     fn caps(&self) -> Caps {
-        Caps { blocks: 1 << 21, depth: 1, seek: block::SeekBy::Nothing }
+        Caps { blocks: 1 << 21, depth: 1, seek: block::SeekBy::Nothing, arms: 1 }
     }
 
     fn now(&self) -> Time {

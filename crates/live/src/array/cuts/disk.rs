@@ -178,7 +178,7 @@ impl Disk {
 
 impl LiveDevice for Disk {
     fn caps(&self) -> Caps {
-        Caps { blocks: self.platter.borrow().medium.len() as u64, depth: 4, seek: block::SeekBy::Nothing }
+        Caps { blocks: self.platter.borrow().medium.len() as u64, depth: 4, seek: block::SeekBy::Nothing, arms: 1 }
     }
 
     fn issue(

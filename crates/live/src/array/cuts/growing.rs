@@ -17,7 +17,7 @@ impl Scene {
     /// The places of disks by which it may grow.
     pub(super) fn make_places(&self, geometry: &Geometry) -> impl Iterator<Item = Box<dyn LiveDevice>> + use<> {
         let absent = |_| -> Box<dyn LiveDevice> {
-            Box::new(Absent::new(Caps { blocks: DISK, depth: 4, seek: block::SeekBy::Nothing }))
+            Box::new(Absent::new(Caps { blocks: DISK, depth: 4, seek: block::SeekBy::Nothing, arms: 1 }))
         };
         let may_grow = (self.grows || self.raises != Raises::No) && geometry.disks() == self.disks;
         (0..if may_grow { geometry.growth_step() } else { 0 }).map(absent)

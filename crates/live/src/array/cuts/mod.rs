@@ -226,7 +226,7 @@ impl Scene {
     }
 
     fn make_core(&self, geometry: Geometry, places: usize) -> Array<Distance> {
-        let caps = Caps { blocks: DISK, depth: 4, seek: block::SeekBy::Nothing };
+        let caps = Caps { blocks: DISK, depth: 4, seek: block::SeekBy::Nothing, arms: 1 };
         let policy = || policy::usual("fcfs").make(&Beside::default());
         let core = || Core::new(caps, u32::MAX, Distance::default(), Rules::default(), Box::new(policy));
         let (buffer, logged) = (self.room(), self.log != LogFate::None);

@@ -27,7 +27,12 @@ struct Device(Rc<RefCell<Tape>>);
 
 impl LiveDevice for Device {
     fn caps(&self) -> Caps {
-        Caps { blocks: self.0.borrow().medium.len() as u64 / BLOCK_BYTES, depth: 1, seek: block::SeekBy::Nothing }
+        Caps {
+            blocks: self.0.borrow().medium.len() as u64 / BLOCK_BYTES,
+            depth: 1,
+            seek: block::SeekBy::Nothing,
+            arms: 1,
+        }
     }
 
     fn issue(&mut self, _: Time, _: Tag, _: &Command, _: Option<Slice>, _: &mut dyn Kernel) -> io::Result<()> {

@@ -308,7 +308,7 @@ fn serve_with_place(order: &ArrayOrder) -> Served {
     let mut it = Served::new(Level::Parity, 3, &[]);
     let depth = it.members.members[0].depth as u16;
     let (first, known) = (it.members.members[2].first + u32::from(depth), it.members.unknown);
-    let absent = Absent::new(Caps { blocks: DISK, depth, seek: block::SeekBy::Nothing });
+    let absent = Absent::new(Caps { blocks: DISK, depth, seek: block::SeekBy::Nothing, arms: 1 });
     it.members.members.push(Member { unit: Box::new(absent), first, depth: depth.into(), known });
     it.members.notes_known.push(known + u32::from(depth));
     it.members.unknown += u32::from(depth) + 1;

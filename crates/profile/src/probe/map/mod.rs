@@ -19,8 +19,11 @@ use crate::map::{MapRegion, TrackMap};
 use block::{BadInput, Device, Time};
 use deviation::{Deviation, Off};
 
-/// The first leap, in tracks.
+/// The first leap, in tracks, and one on whose way so many sectors anywhere are looked at, too: leaps double, so that all may land by
+/// chance where the map is right, and do so in each region that is like this one.
 const LEAP: u64 = 1;
+const LONG: u64 = 64;
+const LOOKS: u32 = 3;
 /// Regions, at most; more are no order that could be followed.
 const REGIONS: usize = 50_000;
 /// Patterns tried before a region is learned anew, and how many regions back they are looked for.
@@ -323,8 +326,7 @@ impl<D: Device> MapSurvey<'_, '_, '_, D> {
         }
     }
 
-    /// A sector that is not where it should be, of two looked at: where a leap lands, and on the way there. The region turns as the
-    /// first has it, where both are.
+    /// A sector by which a leap does not land where it should, if there is one; the region turns as what it lands on has it, else.
     fn leap(&mut self, known: u64, target: u64) -> Result<Option<u64>, BadInput> {
         let region = self.current();
         // Not merely as good as there: the first look that is may be late by as much as the region is off.
@@ -333,12 +335,18 @@ impl<D: Device> MapSurvey<'_, '_, '_, D> {
         if !off.agrees() {
             return Ok(Some(target));
         }
-        // Anywhere: where leaps land, all may be right by chance, and be so in each region that is like this one.
-        let way = target.saturating_sub(known).saturating_sub(region.track + region.track / 3);
-        let back = if way > region.track { self.eye.bench.draw.below(way) } else { 0 };
-        let other = target.saturating_sub(region.track + region.track / 3 + back).max(region.first);
+        // Another sector that is not by chance where it should be, too.
+        let other = target.saturating_sub(region.track + region.track / 3).max(region.first);
         if !self.off(&region, other)?.is_none_or(Off::agrees) {
-            return Ok(Some(if other > known { other } else { target }));
+            return Ok(Some(target));
+        }
+        let way = target.saturating_sub(known);
+        let looks = if way >= LONG * region.track { LOOKS } else { 0 };
+        for _ in 0..looks {
+            let between = known + 1 + self.eye.bench.draw.below(way - 1);
+            if !self.off(&region, between)?.is_none_or(Off::agrees) {
+                return Ok(Some(between));
+            }
         }
         self.current_mut().refine(target, off.angle);
         Ok(None)

@@ -122,7 +122,7 @@ struct Ruler {
 
 impl Device for Ruler {
     fn caps(&self) -> Caps {
-        Caps { blocks: 1 << 20, depth: 1, seek: block::SeekBy::Nothing }
+        Caps { blocks: 1 << 20, depth: 1, seek: block::SeekBy::Nothing, arms: 1 }
     }
 
     fn now(&self) -> Time {
