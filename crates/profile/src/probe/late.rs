@@ -9,7 +9,7 @@ use crate::map::TrackGeometry;
 use block::{BadInput, Device, Verb};
 
 /// Trials for the share, and for each step towards how much later.
-pub const TRIALS: (usize, usize) = (600, 160);
+pub const TRIALS: (usize, usize) = (1200, 160);
 /// Steps towards how much later.
 const STEPS: usize = 6;
 /// A smaller share is stalls and mishaps.
