@@ -13,7 +13,7 @@ pub(super) trait ArmOrder {
     /// By what arms with as much to do are told apart, the least first.
     type Rank: Ord;
 
-    /// All that waits.
+    /// All that waits, for whichever arm.
     fn waiting(&mut self) -> &mut Ordered;
 
     /// What comes next for an arm that is there and serves these blocks.
@@ -23,7 +23,7 @@ pub(super) trait ArmOrder {
 /// An order that is kept for each of several arms.
 pub(super) struct OfArms<O> {
     order: O,
-    arms: Arms,
+    arms: ArmShares,
 }
 
 impl<O: ArmOrder> OfArms<O> {
@@ -32,7 +32,7 @@ impl<O: ArmOrder> OfArms<O> {
     where
         O: Policy<P> + 'static,
     {
-        match Arms::of(caps) {
+        match ArmShares::of(caps) {
             Some(arms) => Box::new(OfArms { order, arms }),
             None => Box::new(order),
         }
@@ -75,30 +75,30 @@ impl<P: Predictor, O: ArmOrder + Policy<P>> Policy<P> for OfArms<O> {
 }
 
 /// The arms of a device that has several.
-pub(super) struct Arms {
+pub(super) struct ArmShares {
     /// Blocks that each serves.
     share: u64,
-    arms: Vec<Arm>,
+    arms: Vec<ArmState>,
     in_service: InService,
     /// Jobs given so far.
     given: u64,
 }
 
-/// One of them.
-struct Arm {
+/// One of them, as far as it is known here.
+struct ArmState {
     /// Behind what it was given last.
     head: Lbn,
     /// How many had been given by then.
     served: u64,
 }
 
-impl Arms {
+impl ArmShares {
     /// Of a device that can do this; nothing where it has one arm, or nobody knows.
-    pub(super) fn of(caps: Option<Caps>) -> Option<Arms> {
+    pub(super) fn of(caps: Option<Caps>) -> Option<ArmShares> {
         let Caps { blocks, arms, .. } = caps.filter(|caps| caps.arms > 1)?;
         let share = blocks.div_ceil(arms.into()).max(1);
-        let arms = (0..u64::from(arms)).map(|arm| Arm { head: Lbn(arm * share), served: 0 }).collect();
-        Some(Arms { share, arms, in_service: InService::default(), given: 0 })
+        let arms = (0..u64::from(arms)).map(|arm| ArmState { head: Lbn(arm * share), served: 0 }).collect();
+        Some(ArmShares { share, arms, in_service: InService::default(), given: 0 })
     }
 
     fn arm(&self, at: Lbn) -> usize {
@@ -111,7 +111,7 @@ impl Arms {
         &self,
         mut next: impl FnMut(Lbn, &Range<u64>) -> Option<(R, Position)>,
     ) -> Option<(Position, Lbn)> {
-        let of_arm = |(arm, it): (usize, &Arm)| {
+        let of_arm = |(arm, it): (usize, &ArmState)| {
             let from = arm as u64 * self.share;
             let (rank, position) = next(it.head, &(from..from + self.share))?;
             Some(((self.in_service.count(arm), rank, it.served), position, it.head))
@@ -127,7 +127,7 @@ impl Arms {
         self.given += 1;
         // What ends with its share leaves the arm there.
         let head = Lbn(at.end().0.min((arm as u64 + 1) * self.share - 1));
-        self.arms[arm] = Arm { head, served: self.given };
+        self.arms[arm] = ArmState { head, served: self.given };
         self.in_service.add(job.sequence, arm);
     }
 

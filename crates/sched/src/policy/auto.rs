@@ -2,7 +2,7 @@
 //! that was told better than distance tells it; and by arrival where distance was found to gain nothing.
 
 use super::age::{AGE_BY_WAIT, AGE_LIMIT, Ageing};
-use super::arms::{ArmOrder, Arms};
+use super::arms::{ArmOrder, ArmShares};
 use super::greedy::Greedy;
 use super::sstf::Sstf;
 use super::{Beside, Kind, Manual, Needs, Policy};
@@ -34,7 +34,7 @@ impl Kind for Settings {
         // Under a limit that nobody waits for, it keeps the order of arrival even where age does not count.
         let limit = self.ageing.limit.unwrap_or(Span(u64::MAX));
         let by_time = Greedy::new(self.ageing.within(limit));
-        Box::new(AutoOrder { by_distance: Sstf::new(), arms: Arms::of(beside.caps), by_time, limit })
+        Box::new(AutoOrder { by_distance: Sstf::new(), arms: ArmShares::of(beside.caps), by_time, limit })
     }
 }
 
@@ -42,7 +42,7 @@ impl Kind for Settings {
 struct AutoOrder<P: Predictor> {
     by_distance: Sstf,
     /// Where there are several: by distance each is served by itself.
-    arms: Option<Arms>,
+    arms: Option<ArmShares>,
     /// By arrival, too: it knows what came first.
     by_time: Greedy<P>,
     /// By distance, too, what has waited longer goes first.
