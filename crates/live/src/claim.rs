@@ -129,8 +129,8 @@ pub(crate) fn arms(path: &Path) -> u16 {
     count_shares(ranges.into_iter().flatten().flatten().filter_map(|entry| range(&entry.path())).collect())
 }
 
-/// How many equal shares ranges are that follow one another, each its first sector and how many; one where they are not equal. The last
-/// may be shorter.
+/// How many arms a device has of these ranges, each the first sector and how many: as many, where they follow one another from the
+/// first sector on and are all as long, or the last of them shorter; else one.
 fn count_shares(mut ranges: Vec<(u64, u64)>) -> u16 {
     ranges.sort_unstable();
     let share = ranges.first().map_or(0, |(_, sectors)| *sectors);

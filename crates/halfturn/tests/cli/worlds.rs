@@ -159,14 +159,15 @@ impl Agreement {
     }
 }
 
-/// Asks about one in so many of all experiments, on every processor; how many that were.
-fn agree(one_in: usize) -> u32 {
+/// Whether the worlds agree about one in so many of all experiments, asked on every processor.
+fn agree(one_in: u32) {
     let (devices, schedulers) = (devices(), schedulers());
     let next = AtomicUsize::new(0);
     let work = || {
         let places = std::iter::repeat_with(|| next.fetch_add(1, Relaxed));
         let mine = places.map_while(|place| Some((place, devices.get(place)?.as_str())));
-        mine.map(|device| Agreement::of(device, &schedulers, one_in)).fold(Agreement::default(), Agreement::add)
+        mine.map(|device| Agreement::of(device, &schedulers, one_in as usize))
+            .fold(Agreement::default(), Agreement::add)
     };
     let Agreement { counts, disagree } = std::thread::scope(|scope| {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
@@ -184,21 +185,18 @@ fn agree(one_in: usize) -> u32 {
         devices.len()
     );
     assert!(disagree.is_empty(), "{} disagree, the first:\n{}", disagree.len(), disagree[0]);
-    assert!(counts.values().all(|count| *count > 10), "{counts:#?}");
-    total
+    assert!(total * one_in > 8000 && counts.values().all(|count| *count * one_in > 50), "{counts:#?}");
 }
 
 #[test]
 fn simulate_bench_and_serve_accept_and_refuse_the_same_in_the_same_words() {
-    let total = agree(4);
-    assert!(total > 2000, "{total}");
+    agree(4);
 }
 
 #[test]
 #[ignore = "the longest of all tests here: every policy, scheduler and device"]
 fn they_do_of_all_experiments() {
-    let total = agree(1);
-    assert!(total > 8000, "{total}");
+    agree(1);
 }
 
 #[test]

@@ -11,12 +11,12 @@ use block::{BadInput, Device, Extent, Span, Verb};
 use disk::{Drain, WriteStages};
 
 /// A write that may stay in the buffer.
-const PLAIN: Verb = Verb::Write { fua: false };
+pub(super) const PLAIN: Verb = Verb::Write { fua: false };
 /// Writes each way, to see whether there is a buffer.
 const PAIRS: usize = 15;
 /// Writes it takes at most, and blocks of one.
 const MOST_WRITES: u64 = 1200;
-const MOST_BLOCKS: u64 = 1 << 17;
+pub(super) const MOST_BLOCKS: u64 = 1 << 17;
 /// What comes from memory varies by less than this, ns.
 const STEADY: f64 = 120_000.0;
 /// A write that does not wait may take longer than another by so many standard deviations, a share of a revolution, and a

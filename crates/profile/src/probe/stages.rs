@@ -2,15 +2,15 @@
 //!
 //! Writes go where none is beside another, so that a full buffer has nearly all of them wait. A slow stage is one write by itself.
 
+use super::buffer::{MOST_BLOCKS, PLAIN};
 use super::field::Field;
 use crate::bench::ProbeBench;
 use crate::estimate::median;
-use block::{BadInput, Device, Span, Verb};
+use block::{BadInput, Device, Span};
 use disk::WriteStages;
 
-/// Blocks of a write, and how many are written in all.
+/// Blocks of a write.
 const PIECE: u64 = 128;
-const ALL: u64 = 1 << 17;
 /// Two that wait with fewer between them wait for room.
 const APART: usize = 8;
 /// As many slow ones tell how far apart they are.
@@ -37,11 +37,11 @@ pub fn learn<D: Device>(
         return Ok(None);
     }
     let mut row = WriteRow { waits: WAITS * period, ..WriteRow::default() };
-    let writes = ALL / PIECE;
+    let writes = MOST_BLOCKS / PIECE;
     for count in 0..writes {
         // 617 has no divisor in common with them, so that each place comes once, far from the last.
         let place = if places < writes { count * 617 % places } else { count * 617 % writes * (places / writes) };
-        let Some(reply) = bench.write(Verb::Write { fua: false }, field.first + place * sectors, sectors)? else {
+        let Some(reply) = bench.write(PLAIN, field.first + place * sectors, sectors)? else {
             break;
         };
         if !row.add(reply.response().0 as f64) {

@@ -27,7 +27,7 @@ pub(super) struct OfArms<O> {
 }
 
 impl<O: ArmOrder> OfArms<O> {
-    /// The order for each arm of a device that can do this; as it is, where that has one, or nobody knows.
+    /// The order for each arm of a device that can do this; as it is, where [`ArmShares::of`] finds nothing to share.
     pub(super) fn or_one<P: Predictor>(order: O, caps: Option<Caps>) -> Box<dyn Policy<P>>
     where
         O: Policy<P> + 'static,
@@ -93,9 +93,10 @@ struct ArmState {
 }
 
 impl ArmShares {
-    /// Of a device that can do this; nothing where it has one arm, or nobody knows.
+    /// Of a device that can do this; nothing where it has one arm, or nobody knows. With one command at a time nothing is gained by going
+    /// from arm to arm, and each would be about to write back when it is gone to.
     pub(super) fn of(caps: Option<Caps>) -> Option<ArmShares> {
-        let Caps { blocks, arms, .. } = caps.filter(|caps| caps.arms > 1)?;
+        let Caps { blocks, arms, .. } = caps.filter(|caps| caps.arms > 1 && caps.depth > 1)?;
         let share = blocks.div_ceil(arms.into()).max(1);
         let arms = (0..u64::from(arms)).map(|arm| ArmState { head: Lbn(arm * share), served: 0 }).collect();
         Some(ArmShares { share, arms, in_service: InService::default(), given: 0 })

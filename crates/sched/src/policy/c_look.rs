@@ -100,6 +100,8 @@ mod tests {
     fn several_arms_sweep_by_themselves() {
         let caps = Caps { blocks: 200, depth: 4, seek: SeekBy::Nothing, arms: 2 };
         let mut policy = OfArms::or_one(CLook::new(), Some(caps));
+        let one_at_a_time = OfArms::or_one::<Distance>(CLook::new(), Some(Caps { depth: 1, ..caps }));
+        assert!(policy.follows_service() && !one_at_a_time.follows_service());
         let (belief, mut jobs) = (Distance::default(), Jobs::new());
         let mut number = 0;
         let mut wait = |policy: &mut Box<dyn Policy<Distance>>, jobs: &mut Jobs<Lbn>, at: u64| {

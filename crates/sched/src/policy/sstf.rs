@@ -140,9 +140,14 @@ mod tests {
         (*state >> 33) % below
     }
 
-    /// A read that waits from now on.
-    fn submit(step: u32, at: Extent, policy: &mut dyn Policy<Distance>, jobs: &mut Jobs<Lbn>) -> (JobId, Job<Lbn>) {
-        let request = Request { id: RequestId(step), op: Op::Read, at, qos: Qos::default() };
+    /// A request that waits from now on.
+    fn submit(
+        step: u32,
+        (op, at): (Op, Extent),
+        policy: &mut dyn Policy<Distance>,
+        jobs: &mut Jobs<Lbn>,
+    ) -> (JobId, Job<Lbn>) {
+        let request = Request { id: RequestId(step), op, at, qos: Qos::default() };
         let job = Job::new(&request, Time(0), u64::from(step), at.start);
         let id = jobs.insert(job);
         policy.add(id, &job, &Distance::default());
@@ -158,8 +163,9 @@ mod tests {
         let mut waiting: Vec<(JobId, Job<Lbn>)> = Vec::new();
         for step in 0..20_000u32 {
             if waiting.len() < 3 + step as usize % 40 {
+                let op = if draw(2) == 0 { Op::Read } else { Op::Write { fua: draw(2) == 0 } };
                 let most = if draw(3) == 0 { 20 } else { 1000 };
-                waiting.push(submit(step, Extent::new(draw(most), 1), &mut policy, &mut jobs));
+                waiting.push(submit(step, (op, Extent::new(draw(most), 1)), &mut policy, &mut jobs));
                 continue;
             }
             let arm = Predictor::arm(&belief).0;
@@ -192,7 +198,7 @@ mod tests {
             if waiting.len() < 2 + step as usize % 30 {
                 let most = if draw(2) == 0 { SHARE } else { caps.blocks - 4 };
                 let at = Extent::new(draw(most), 1 + draw(4) as u32);
-                waiting.push(submit(step, at, &mut *policy, &mut jobs));
+                waiting.push(submit(step, (Op::Read, at), &mut *policy, &mut jobs));
                 continue;
             }
             let counts = [0, 1, 2].map(|of| given.iter().filter(|(_, job)| arm(job) == of).count());
@@ -228,7 +234,7 @@ mod tests {
             if waiting.len() < 3 + step as usize % 90 {
                 let blocks = 1 + draw(600) as u32;
                 let at = Extent::new(draw(if step % 3000 < 1500 { 30_000 } else { 3_000_000 }), blocks);
-                waiting.push(submit(step, at, &mut policy, &mut jobs));
+                waiting.push(submit(step, (Op::Read, at), &mut policy, &mut jobs));
                 continue;
             }
             let arm = draw(3_000_000) % if draw(2) == 0 { 30_000 } else { 3_000_000 };
