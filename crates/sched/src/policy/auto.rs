@@ -52,13 +52,16 @@ struct AutoOrder<P: Predictor> {
 impl<P: Predictor> Policy<P> for AutoOrder<P> {
     fn add(&mut self, id: JobId, job: &Job<P::Spot>, belief: &P) {
         if let Some(arms) = &mut self.arms {
-            arms.take_back(job);
+            arms.add(job);
         }
         self.by_distance.add(id, job, belief);
         self.by_time.add(id, job, belief);
     }
 
     fn remove(&mut self, id: JobId, job: &Job<P::Spot>, belief: &P) {
+        if let Some(arms) = &mut self.arms {
+            arms.remove();
+        }
         self.by_distance.remove(id, job, belief);
         self.by_time.remove(id, job, belief);
     }
@@ -68,7 +71,7 @@ impl<P: Predictor> Policy<P> for AutoOrder<P> {
         let job = jobs.get(id)?;
         self.by_time.note_wait(now, job.arrived, jobs, belief);
         if let Some(arms) = &mut self.arms {
-            arms.give(job);
+            arms.give(now, job);
         }
         Some(id)
     }
@@ -77,9 +80,9 @@ impl<P: Predictor> Policy<P> for AutoOrder<P> {
         self.arms.is_some()
     }
 
-    fn end(&mut self, _: Time, job: &Job<P::Spot>) {
+    fn end(&mut self, now: Time, job: &Job<P::Spot>) {
         if let Some(arms) = &mut self.arms {
-            arms.take_back(job);
+            arms.end(now, job);
         }
     }
 
@@ -99,7 +102,9 @@ impl<P: Predictor> AutoOrder<P> {
         let oldest = self.by_time.oldest(now, jobs, belief).first;
         let is_next = |(_, arrived): &(JobId, Time)| basis == OrderBasis::Arrival || now.since(*arrived) > self.limit;
         if let Some((id, _)) = oldest.filter(is_next) {
-            self.remove(id, jobs.get(id)?, belief);
+            let job = jobs.get(id)?;
+            self.by_distance.remove(id, job, belief);
+            self.by_time.remove(id, job, belief);
             return Some(id);
         }
         let by_distance = &mut self.by_distance;

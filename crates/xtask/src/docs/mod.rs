@@ -22,15 +22,15 @@ pub(crate) struct Program {
 }
 
 impl Program {
-    /// Builds it: quick to run where pages are written, quick to build, as tests have it, where they are checked.
+    /// Builds it: quick to run where pages are written; where they are checked, with the tests, which have built it already.
     pub(crate) fn build(root: &Path, check: bool) -> Result<Program, String> {
         let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".into());
-        let (flags, profile): (&[&str], _) = match check {
-            true => (&["--workspace", "--features", FEATURES], "debug"),
-            false => (&["--package", "halfturn", "--release"], "release"),
+        let (arguments, profile): (&[&str], _) = match check {
+            true => (&["test", "--no-run", "--workspace", "--features", FEATURES], "debug"),
+            false => (&["build", "--package", "halfturn", "--bin", "halfturn", "--release"], "release"),
         };
         let mut command = Command::new(cargo);
-        command.args(["build", "--quiet", "--locked", "--bin", "halfturn"]).args(flags).current_dir(root);
+        command.args(arguments).args(["--quiet", "--locked"]).current_dir(root);
         let status = command.status().map_err(|error| format!("cargo: {error}"))?;
         let target = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root.join("target"), PathBuf::from);
         let path = target.join(profile).join("halfturn");

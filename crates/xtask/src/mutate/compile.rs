@@ -89,8 +89,10 @@ impl Workshop<'_> {
         command.args(["build", "--tests", "--keep-going", "--message-format=json", "--quiet"]);
         command.args(["--jobs", &self.jobs.to_string()]);
         command.args(crates.iter().flat_map(|name| ["-p".into(), package(name)]));
+        // What cargo tells this program of itself; not what it was asked for, by which the workspace is built, too.
+        const ASKED: [&str; 4] = ["CARGO_HOME", "CARGO_NET", "CARGO_PROFILE", "CARGO_INCREMENTAL"];
         for variable in std::env::vars().map(|(name, _)| name).filter(|name| name.starts_with("CARGO_")) {
-            if !variable.starts_with("CARGO_HOME") && !variable.starts_with("CARGO_NET") {
+            if !ASKED.iter().any(|asked| variable.starts_with(asked)) {
                 command.env_remove(variable);
             }
         }
