@@ -20,7 +20,7 @@ pub struct Settings {
 impl Kind for Settings {
     const MANUAL: Manual = Manual {
         name: "auto",
-        text: "Needs no choice and no knowledge, on any device: it begins as `sstf`, but serves a run of waiting neighbours from its first one on; it learns the device from the times at which commands complete (predictor `in-use`) and becomes `satf` once its forecasts are better than distance. Where nothing turns and distance gains nothing, it becomes `fcfs`; what changes is noticed and learned anew.",
+        text: "Needs no choice and no knowledge, on any device: it begins as `sstf`, but serves a run of waiting neighbours from its first one on, and what has waited for eight times the mean before anything else; it learns the device from the times at which commands complete (predictor `in-use`) and becomes `satf` once its forecasts are better than distance. Where nothing turns and distance gains nothing, it becomes `fcfs`; what changes is noticed and learned anew.",
         keys: &[AGE_BY_WAIT.about, AGE_LIMIT.about],
         example: "policy = \"auto\"",
         needs: Needs::Learning,
@@ -32,9 +32,10 @@ impl Kind for Settings {
 
     fn make<P: Predictor + 'static>(&self, beside: &Beside) -> Box<dyn Policy<P>> {
         // Under a limit that nobody waits for, it keeps the order of arrival even where age does not count.
-        let limit = self.ageing.limit.unwrap_or(Span(u64::MAX));
-        let by_time = Greedy::new(self.ageing.within(limit));
-        Box::new(AutoOrder { by_distance: Sstf::new(), arms: ArmShares::of(beside.caps), by_time, limit })
+        let limit = self.ageing.limit;
+        let by_time = Greedy::new(self.ageing.within(limit.unwrap_or(Span(u64::MAX))));
+        let arms = ArmShares::of(beside.caps);
+        Box::new(AutoOrder { by_distance: Sstf::new(), arms, by_time, limit, waits: MeanWait::default() })
     }
 }
 
@@ -46,7 +47,37 @@ struct AutoOrder<P: Predictor> {
     /// By arrival, too: it knows what came first.
     by_time: Greedy<P>,
     /// By distance, too, what has waited longer goes first.
-    limit: Span,
+    limit: Option<Span>,
+    /// It goes by these where there is no limit.
+    waits: MeanWait,
+}
+
+/// By distance, what has waited so many times as long as what was served lately goes first: far from a crowd that never ends it would wait
+/// for ever.
+const PATIENCE: u64 = 8;
+/// But nothing that has not waited for a tenth of a second.
+const SOON: Span = Span(100_000_000);
+/// Requests over which waits are averaged.
+const LATELY: u64 = 64;
+
+/// The mean wait of what was served lately, in nanoseconds.
+#[derive(Default)]
+struct MeanWait {
+    mean: u64,
+    /// Up to [`LATELY`].
+    served: u64,
+}
+
+impl MeanWait {
+    fn note(&mut self, waited: Span) {
+        self.served = (self.served + 1).min(LATELY);
+        self.mean = self.mean / self.served * (self.served - 1) + waited.0 / self.served;
+    }
+
+    /// After which wait the oldest goes first.
+    fn limit(&self) -> Span {
+        Span(self.mean.saturating_mul(PATIENCE)).max(SOON)
+    }
 }
 
 impl<P: Predictor> Policy<P> for AutoOrder<P> {
@@ -70,6 +101,7 @@ impl<P: Predictor> Policy<P> for AutoOrder<P> {
         let id = self.take_next(now, jobs, belief)?;
         let job = jobs.get(id)?;
         self.by_time.note_wait(now, job.arrived, jobs, belief);
+        self.waits.note(now.since(job.arrived));
         if let Some(arms) = &mut self.arms {
             arms.give(now, job);
         }
@@ -100,7 +132,8 @@ impl<P: Predictor> AutoOrder<P> {
             return Some(id);
         }
         let oldest = self.by_time.oldest(now, jobs, belief).first;
-        let is_next = |(_, arrived): &(JobId, Time)| basis == OrderBasis::Arrival || now.since(*arrived) > self.limit;
+        let limit = self.limit.unwrap_or_else(|| self.waits.limit());
+        let is_next = |(_, arrived): &(JobId, Time)| basis == OrderBasis::Arrival || now.since(*arrived) > limit;
         if let Some((id, _)) = oldest.filter(is_next) {
             let job = jobs.get(id)?;
             self.by_distance.remove(id, job, belief);

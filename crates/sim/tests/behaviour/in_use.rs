@@ -184,6 +184,31 @@ fn auto_reads_runs_of_neighbours_as_they_lie() {
     }
 }
 
+/// Beside a crowd that keeps the arm in one place: by distance alone a reader elsewhere waited for up to 91 s.
+#[test]
+fn auto_lets_nobody_wait_far_from_a_crowd() {
+    for (drive, queue, crowd) in [("nl20", 1, "200GiB"), ("nl20", 4, "200GiB"), ("atlas10k", 1, "2GiB")] {
+        let text = format!(
+            "drive = {{ model = \"{drive}\", queue = {queue} }}\n[scheduler]\npolicy = [\"sstf\", \"auto\"]\n[[workload]]\nname = \"far\"\n\
+             kind = \"open\"\nrate = \"5/s\"\nsize = \"4KiB\"\n[[workload]]\nname = \"crowd\"\nkind = \"closed\"\ndepth = 64\n\
+             size = \"64KiB\"\nregion = \"0B..{crowd}\"\n[run]\nrequests = 5000\n"
+        );
+        let runs = results(&text).runs;
+        let [sstf, auto] = [0, 1].map(|run: usize| {
+            let of = |class: &str| &runs[run].classes[class];
+            (of("far").response_ms.max, of("crowd").response_ms.mean, of("crowd").throughput_mb_s)
+        });
+        println!(
+            "{drive}, {queue} in it: the farthest wait of a reader, ms, of the crowd, and its MB/s: {sstf:?}, {auto:?}"
+        );
+        assert!(auto.0 < 12.0 * auto.1 + 1000.0, "{drive}, {queue}: {auto:?}, by distance alone {sstf:?}");
+        assert!(
+            sstf.0 > 3.0 * auto.0 && auto.2 > 0.9 * sstf.2,
+            "{drive}, {queue}: {auto:?}, by distance alone {sstf:?}"
+        );
+    }
+}
+
 /// On a drive of terabytes requests are hardly ever near one another, so that nothing tells how fast it turns. Read while it is idle, it
 /// is known before the first burst: 50 at once are seen of reads that all come after five minutes.
 #[test]
