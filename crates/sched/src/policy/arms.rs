@@ -91,8 +91,8 @@ pub(super) struct ArmShares {
     /// Blocks that each serves.
     share: u64,
     arms: Vec<ArmState>,
-    in_service: Vec<Given>,
-    /// Jobs that wait.
+    in_service: Vec<ServedJob>,
+    /// Jobs that wait, of all arms.
     waiting: u64,
     /// Jobs given so far.
     given: u64,
@@ -112,7 +112,7 @@ struct ArmState {
 }
 
 /// A job in service: of which arm, and since when.
-struct Given {
+struct ServedJob {
     sequence: u64,
     arm: usize,
     at: Time,
@@ -143,7 +143,7 @@ impl ArmShares {
         let of_arm = |(arm, it): (usize, &ArmState)| {
             let from = arm as u64 * self.share;
             let (rank, position) = next(it.head, &(from..from + self.share))?;
-            let count = self.in_service.iter().filter(|given| given.arm == arm).count();
+            let count = self.in_service.iter().filter(|served| served.arm == arm).count();
             Some(((self.is_resting(arm), count, rank, it.served), position, it.head))
         };
         let all = self.arms.iter().enumerate().filter_map(of_arm);
@@ -183,12 +183,12 @@ impl ArmShares {
         // What ends with its share leaves the arm there.
         let head = Lbn(at.end().0.min((arm as u64 + 1) * self.share - 1));
         self.arms[arm] = ArmState { head, served: self.given, ..self.arms[arm] };
-        self.in_service.push(Given { sequence: job.sequence, arm, at: now });
+        self.in_service.push(ServedJob { sequence: job.sequence, arm, at: now });
     }
 
-    /// It has ended.
+    /// It has ended; a write tells whether its arm had room for it.
     pub(super) fn end<S>(&mut self, now: Time, job: &Job<S>) {
-        let Some(Given { arm, at, .. }) = self.take_back(job) else { return };
+        let Some(ServedJob { arm, at, .. }) = self.take_back(job) else { return };
         if job.op != (Op::Write { fua: false }) {
             return;
         }
@@ -203,8 +203,8 @@ impl ArmShares {
     }
 
     /// It is no longer in service, if it was.
-    fn take_back<S>(&mut self, job: &Job<S>) -> Option<Given> {
-        let at = self.in_service.iter().position(|given| given.sequence == job.sequence)?;
+    fn take_back<S>(&mut self, job: &Job<S>) -> Option<ServedJob> {
+        let at = self.in_service.iter().position(|served| served.sequence == job.sequence)?;
         Some(self.in_service.swap_remove(at))
     }
 }
@@ -223,15 +223,15 @@ mod tests {
     }
 
     /// One job after the other, each given and ended before the next.
-    struct Row {
+    struct ArmBench {
         arms: ArmShares,
         number: u32,
     }
 
-    impl Row {
-        fn of_two_arms() -> Row {
+    impl ArmBench {
+        fn of_two_arms() -> ArmBench {
             let caps = Caps { blocks: BLOCKS, depth: 4, seek: SeekBy::Nothing, arms: 2 };
-            Row { arms: ArmShares::of(Some(caps)).expect("two arms"), number: 0 }
+            ArmBench { arms: ArmShares::of(Some(caps)).expect("two arms"), number: 0 }
         }
 
         fn serve(&mut self, op: Op, at: u64, us: u64) {
@@ -253,49 +253,49 @@ mod tests {
 
     #[test]
     fn an_arm_whose_buffer_is_full_rests_until_half_of_what_waits_is_given() {
-        let mut row = Row::of_two_arms();
-        row.wait(20);
-        (0..u64::from(TELLING)).for_each(|at| row.serve(WRITE, at, 100));
-        assert_eq!(row.resting(), [false, false]);
-        row.serve(WRITE, 5, 8000);
-        assert_eq!(row.resting(), [true, false]);
+        let mut bench = ArmBench::of_two_arms();
+        bench.wait(20);
+        (0..u64::from(TELLING)).for_each(|at| bench.serve(WRITE, at, 100));
+        assert_eq!(bench.resting(), [false, false]);
+        bench.serve(WRITE, 5, 8000);
+        assert_eq!(bench.resting(), [true, false]);
         // While it rests, and right after, the other one may find its own full.
-        (0..u64::from(TELLING)).for_each(|at| row.serve(WRITE, 600 + at, 100));
-        row.serve(WRITE, 700, 8000);
-        assert_eq!(row.resting(), [true, false]);
-        row.serve(Op::Read, 800, 8000);
-        assert_eq!(row.resting(), [false, false]);
-        row.serve(WRITE, 700, 8000);
-        assert_eq!(row.resting(), [false, true]);
+        (0..u64::from(TELLING)).for_each(|at| bench.serve(WRITE, 600 + at, 100));
+        bench.serve(WRITE, 700, 8000);
+        assert_eq!(bench.resting(), [true, false]);
+        bench.serve(Op::Read, 800, 8000);
+        assert_eq!(bench.resting(), [false, false]);
+        bench.serve(WRITE, 700, 8000);
+        assert_eq!(bench.resting(), [false, true]);
     }
 
     #[test]
     fn an_arm_rests_neither_twice_in_a_row_nor_before_it_wrote() {
-        let mut row = Row::of_two_arms();
-        row.wait(4);
-        let fill = |row: &mut Row| {
-            (0..u64::from(TELLING)).for_each(|at| row.serve(WRITE, at, 100));
-            row.serve(WRITE, 5, 8000);
+        let mut bench = ArmBench::of_two_arms();
+        bench.wait(4);
+        let fill = |bench: &mut ArmBench| {
+            (0..u64::from(TELLING)).for_each(|at| bench.serve(WRITE, at, 100));
+            bench.serve(WRITE, 5, 8000);
         };
-        fill(&mut row);
-        (0..2).for_each(|_| row.serve(Op::Read, 600, 8000));
-        assert_eq!(row.resting(), [false, false]);
-        fill(&mut row);
-        assert_eq!(row.resting(), [false, false], "the other one has not rested since");
+        fill(&mut bench);
+        (0..2).for_each(|_| bench.serve(Op::Read, 600, 8000));
+        assert_eq!(bench.resting(), [false, false]);
+        fill(&mut bench);
+        assert_eq!(bench.resting(), [false, false], "the other one has not rested since");
         // Nor where writes end on the medium.
-        let mut row = Row::of_two_arms();
-        row.wait(20);
-        (0..50).for_each(|at| row.serve(WRITE, at, 8000));
-        (0..50).for_each(|at| row.serve(Op::Write { fua: true }, at, if at < 40 { 100 } else { 8000 }));
-        assert_eq!(row.resting(), [false, false]);
+        let mut bench = ArmBench::of_two_arms();
+        bench.wait(20);
+        (0..50).for_each(|at| bench.serve(WRITE, at, 8000));
+        (0..50).for_each(|at| bench.serve(Op::Write { fua: true }, at, if at < 40 { 100 } else { 8000 }));
+        assert_eq!(bench.resting(), [false, false]);
     }
 
     #[test]
     fn an_arm_that_rests_is_served_where_nothing_waits_for_another() {
-        let mut row = Row::of_two_arms();
-        row.wait(20);
-        (0..u64::from(TELLING)).for_each(|at| row.serve(WRITE, at, 100));
-        row.serve(WRITE, 5, 8000);
+        let mut bench = ArmBench::of_two_arms();
+        bench.wait(20);
+        (0..u64::from(TELLING)).for_each(|at| bench.serve(WRITE, at, 100));
+        bench.serve(WRITE, 5, 8000);
         let mut ordered: Ordered = Ordered::new();
         let mut chosen = |keys: &[u64]| {
             for &key in keys {
@@ -306,7 +306,7 @@ mod tests {
                     ordered.at_or_after(blocks.start).filter(|place| blocks.contains(&ordered.at(*place).key))?;
                 Some((head, place))
             };
-            row.arms.next(next).map(|(place, _)| ordered.at(place).key)
+            bench.arms.next(next).map(|(place, _)| ordered.at(place).key)
         };
         assert_eq!([chosen(&[]), chosen(&[10]), chosen(&[510])], [None, Some(10), Some(510)]);
     }

@@ -64,7 +64,7 @@ const LATELY: u64 = 64;
 #[derive(Default)]
 struct MeanWait {
     mean: u64,
-    /// Up to [`LATELY`].
+    /// How many that is of, [`LATELY`] at most.
     served: u64,
 }
 
