@@ -58,7 +58,8 @@ impl Baseline {
         let budget = self.groups.get(drive)?.get(scene)?;
         let (now, then): (i64, i64) = (counted.values().sum(), budget.values().sum());
         let most = then as f64 * SLACK;
-        let more = |layer: &str, count: i64| count as f64 - budget.get(layer).copied().unwrap_or(0) as f64;
+        // A layer is below zero where code that the compiler shares counted for another one in the longer run: it cost nothing.
+        let more = |layer: &str, count: i64| (count - budget.get(layer).copied().unwrap_or(0).max(0)) as f64;
         // One layer's gain does not pay for another's loss.
         let grown = |least: f64| counted.iter().filter(move |(layer, count)| more(layer, **count) > least);
         if now as f64 - then as f64 <= most && grown(most).next().is_none() {
@@ -91,6 +92,16 @@ mod tests {
         assert_eq!(excess_of(&[("core", 100), ("drive", 400)]), None);
         let told = excess_of(&[("core", 631), ("drive", 400)]).unwrap();
         assert_eq!(told, "fcfs@1, catalogue: 1000 -> 1031; core 600 -> 631");
+    }
+
+    #[test]
+    fn a_layer_below_zero_cost_nothing() {
+        let mut baseline = baseline();
+        let scenes = SceneCounts::from([("fcfs@1".to_owned(), layers(&[("core", 1010), ("rest", -10)]))]);
+        baseline.groups.insert("catalogue".into(), scenes);
+        let excess_of = |of: &[(&str, i64)]| baseline.excess_of("catalogue", "fcfs@1", &layers(of));
+        assert_eq!(excess_of(&[("core", 985), ("rest", 15)]), None);
+        assert!(excess_of(&[("core", 985), ("rest", 25)]).is_some());
     }
 
     #[test]
