@@ -1,6 +1,7 @@
 //! Arms that move by themselves, each in a share of the blocks: where each is, and how much is given to it.
 
 use super::Policy;
+use super::in_service::InService;
 use crate::ordered::{Ordered, Position};
 use crate::predict::Predictor;
 use crate::{Job, JobId, Jobs};
@@ -91,7 +92,8 @@ pub(super) struct ArmShares {
     /// Blocks that each serves.
     share: u64,
     arms: Vec<ArmState>,
-    in_service: Vec<ServedJob>,
+    /// Of which arm, and since when.
+    in_service: InService<Time>,
     /// Jobs that wait, of all arms.
     waiting: u64,
     /// Jobs given so far.
@@ -111,13 +113,6 @@ struct ArmState {
     quick: u32,
 }
 
-/// A job in service: of which arm, and since when.
-struct ServedJob {
-    sequence: u64,
-    arm: usize,
-    at: Time,
-}
-
 impl ArmShares {
     /// Of a device that can do this; nothing where it has one arm, or nobody knows. With one command at a time nothing is gained by going
     /// from arm to arm, and each would be about to write back when it is gone to.
@@ -126,16 +121,16 @@ impl ArmShares {
         let share = blocks.div_ceil(arms.into()).max(1);
         let arm = |arm| ArmState { head: Lbn(arm * share), served: 0, quick: 0 };
         let arms = (0..u64::from(arms)).map(arm).collect();
-        Some(ArmShares { share, arms, in_service: Vec::new(), waiting: 0, given: 0, rests: None })
+        Some(ArmShares { share, arms, in_service: InService::default(), waiting: 0, given: 0, rests: None })
     }
 
     fn arm(&self, at: Lbn) -> usize {
         ((at.0 / self.share) as usize).min(self.arms.len() - 1)
     }
 
-    /// What comes next: of an arm that does not rest and was given least, among those as much by how `next` ranks what it has for each, and
-    /// then by turns; with it, where that arm is. `next` is told where an arm is and the blocks it serves, and finds nothing where nothing
-    /// waits there.
+    /// What comes next, and where its arm is. Arms that do not rest go first, of those the one that was given least, then by how `next`
+    /// ranks what it has for each, then by turns. `next` is told where an arm is and which blocks it serves; where nothing waits for that
+    /// arm, it finds nothing.
     pub(super) fn next<R: Ord>(
         &self,
         mut next: impl FnMut(Lbn, &Range<u64>) -> Option<(R, Position)>,
@@ -143,8 +138,8 @@ impl ArmShares {
         let of_arm = |(arm, it): (usize, &ArmState)| {
             let from = arm as u64 * self.share;
             let (rank, position) = next(it.head, &(from..from + self.share))?;
-            let count = self.in_service.iter().filter(|served| served.arm == arm).count();
-            Some(((self.is_resting(arm), count, rank, it.served), position, it.head))
+            let rank = (self.is_resting(arm), self.in_service.count(arm), rank, it.served);
+            Some((rank, position, it.head))
         };
         let all = self.arms.iter().enumerate().filter_map(of_arm);
         all.min_by(|(a, ..), (b, ..)| a.cmp(b)).map(|(_, position, head)| (position, head))
@@ -156,8 +151,7 @@ impl ArmShares {
 
     /// An arm was found with a full buffer: it rests while half of what waits is given to the others.
     fn rest(&mut self, arm: usize) {
-        let may = self.rests.is_none_or(|(last, until)| last != arm && self.given >= until);
-        if may {
+        if self.rests.is_none_or(|(last, until)| last != arm && self.given >= until) {
             self.arms[arm].quick = 0;
             self.rests = Some((arm, self.given + self.waiting / 2));
         }
@@ -165,7 +159,7 @@ impl ArmShares {
 
     /// A job waits, again or for the first time.
     pub(super) fn add<S>(&mut self, job: &Job<S>) {
-        self.take_back(job);
+        self.in_service.remove(job.sequence);
         self.waiting += 1;
     }
 
@@ -183,16 +177,16 @@ impl ArmShares {
         // What ends with its share leaves the arm there.
         let head = Lbn(at.end().0.min((arm as u64 + 1) * self.share - 1));
         self.arms[arm] = ArmState { head, served: self.given, ..self.arms[arm] };
-        self.in_service.push(ServedJob { sequence: job.sequence, arm, at: now });
+        self.in_service.add(job.sequence, arm, now);
     }
 
     /// It has ended; a write tells whether its arm had room for it.
     pub(super) fn end<S>(&mut self, now: Time, job: &Job<S>) {
-        let Some(ServedJob { arm, at, .. }) = self.take_back(job) else { return };
+        let Some((arm, since)) = self.in_service.remove(job.sequence) else { return };
         if job.op != (Op::Write { fua: false }) {
             return;
         }
-        let took = now.since(at);
+        let took = now.since(since);
         let it = &mut self.arms[arm];
         if took <= QUICK {
             it.quick = it.quick.saturating_add(1);
@@ -200,12 +194,6 @@ impl ArmShares {
         if took > SLOW && it.quick >= TELLING {
             self.rest(arm);
         }
-    }
-
-    /// It is no longer in service, if it was.
-    fn take_back<S>(&mut self, job: &Job<S>) -> Option<ServedJob> {
-        let at = self.in_service.iter().position(|served| served.sequence == job.sequence)?;
-        Some(self.in_service.swap_remove(at))
     }
 }
 

@@ -52,8 +52,8 @@ struct AutoOrder<P: Predictor> {
     waits: MeanWait,
 }
 
-/// By distance, what has waited so many times as long as what was served lately goes first: far from a crowd that never ends it would wait
-/// for ever.
+/// By distance, what has waited so many times as long as what was served lately goes first. Otherwise a request far from a crowd of others
+/// is not served until the crowd ends.
 const PATIENCE: u64 = 8;
 /// But nothing that has not waited for a tenth of a second.
 const SOON: Span = Span(100_000_000);
@@ -93,8 +93,7 @@ impl<P: Predictor> Policy<P> for AutoOrder<P> {
         if let Some(arms) = &mut self.arms {
             arms.remove();
         }
-        self.by_distance.remove(id, job, belief);
-        self.by_time.remove(id, job, belief);
+        self.give_up(id, job, belief);
     }
 
     fn take(&mut self, now: Time, jobs: &Jobs<P::Spot>, belief: &P) -> Option<JobId> {
@@ -124,6 +123,12 @@ impl<P: Predictor> Policy<P> for AutoOrder<P> {
 }
 
 impl<P: Predictor> AutoOrder<P> {
+    /// Takes a job out of all orders.
+    fn give_up(&mut self, id: JobId, job: &Job<P::Spot>, belief: &P) {
+        self.by_distance.remove(id, job, belief);
+        self.by_time.remove(id, job, belief);
+    }
+
     fn take_next(&mut self, now: Time, jobs: &Jobs<P::Spot>, belief: &P) -> Option<JobId> {
         let basis = belief.order_basis();
         if basis == OrderBasis::Forecasts {
@@ -135,9 +140,7 @@ impl<P: Predictor> AutoOrder<P> {
         let limit = self.limit.unwrap_or_else(|| self.waits.limit());
         let is_next = |(_, arrived): &(JobId, Time)| basis == OrderBasis::Arrival || now.since(*arrived) > limit;
         if let Some((id, _)) = oldest.filter(is_next) {
-            let job = jobs.get(id)?;
-            self.by_distance.remove(id, job, belief);
-            self.by_time.remove(id, job, belief);
+            self.give_up(id, jobs.get(id)?, belief);
             return Some(id);
         }
         let by_distance = &mut self.by_distance;

@@ -476,13 +476,13 @@ impl Bfq {
         queue.by_block.remove(rest.start.0, job.sequence);
         queue.held -= 1;
         queue.inside += 1;
-        self.in_service.add(job.sequence, at);
+        self.in_service.add(job.sequence, at, ());
         self.pass(at, rest.blocks.into());
     }
 
     /// One is no longer in the device; of which queue it was.
     fn cease(&mut self, sequence: u64) -> Option<usize> {
-        let at = self.in_service.remove(sequence)?;
+        let (at, ()) = self.in_service.remove(sequence)?;
         self.queues[at].inside -= 1;
         Some(at)
     }

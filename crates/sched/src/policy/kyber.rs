@@ -6,6 +6,7 @@
 //! nothing here tells from others, are left out.
 
 use super::fcfs::Fcfs;
+use super::in_service::InService;
 use super::{Beside, Kind, Manual, Needs, Policy};
 use crate::predict::Predictor;
 use crate::{Job, JobId, Jobs};
@@ -66,7 +67,7 @@ impl Kind for Settings {
         };
         let [reads, writes, discards] = [0, 1, 2].map(|at| domain(self.targets[at], DEPTHS[at]));
         let domains = [reads, writes, discards];
-        Box::new(Kyber { domains, inside: Vec::new(), current: 0, batched: 0, due: None })
+        Box::new(Kyber { domains, in_service: InService::default(), current: 0, batched: 0, due: None })
     }
 }
 
@@ -89,8 +90,8 @@ struct Domain {
 
 struct Kyber {
     domains: [Domain; DOMAINS],
-    /// What is in the device: sequence number, domain, and since when.
-    inside: Vec<(u64, usize, Time)>,
+    /// By domain, and since when.
+    in_service: InService<Time>,
     current: usize,
     batched: u32,
     /// When depths are adjusted next; only once something ended.
@@ -171,14 +172,13 @@ impl Kyber {
         domain.held -= 1;
         domain.inside += 1;
         self.batched += 1;
-        self.inside.push((jobs.get(id)?.sequence, current, now));
+        self.in_service.add(jobs.get(id)?.sequence, current, now);
         Some(id)
     }
 
     /// One is no longer in the device: which domain it was of, and since when it was there.
     fn cease(&mut self, sequence: u64) -> Option<(usize, Time)> {
-        let at = self.inside.iter().position(|(it, ..)| *it == sequence)?;
-        let (_, domain, since) = self.inside.swap_remove(at);
+        let (domain, since) = self.in_service.remove(sequence)?;
         self.domains[domain].inside -= 1;
         Some((domain, since))
     }

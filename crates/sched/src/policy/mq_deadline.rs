@@ -179,7 +179,7 @@ impl MqDeadline {
         let waiting = &mut self.levels[level].waiting[way as usize];
         waiting.by_block.remove(job.rest().start.0, job.sequence);
         waiting.last = job.rest().start.0;
-        self.in_service.add(job.sequence, usize::from(job.qos.priority));
+        self.in_service.add(job.sequence, usize::from(job.qos.priority), ());
         Some(id)
     }
 }

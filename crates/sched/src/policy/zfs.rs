@@ -187,12 +187,12 @@ impl Zfs {
         } else if !interactive {
             self.credit = 1;
         }
-        self.in_service.add(sequence, kind);
+        self.in_service.add(sequence, kind, ());
     }
 
     /// One is no longer in the device.
     fn cease(&mut self, sequence: u64) {
-        let Some(kind) = self.in_service.remove(sequence) else { return };
+        let Some((kind, ())) = self.in_service.remove(sequence) else { return };
         let interactive = self.is_interactive();
         self.credit = match (kind, interactive) {
             (SCRUB, true) => self.credit,
