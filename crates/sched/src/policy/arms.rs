@@ -2,66 +2,61 @@
 
 use super::Policy;
 use super::in_service::InService;
-use crate::ordered::{Ordered, Position};
 use crate::predict::Predictor;
 use crate::{Job, JobId, Jobs};
 use block::{Caps, Lbn, Op, Span, Time};
-use std::ops::Range;
 
-/// An order by block number that can be kept for each arm by itself.
-pub(super) trait ArmOrder {
-    /// By what arms with as much to do are told apart, the least first.
-    type Rank: Ord;
-
-    /// All that waits, for whichever arm.
-    fn waiting(&mut self) -> &mut Ordered;
-
-    /// What comes next for an arm that is there and serves these blocks.
-    fn next_within(&mut self, head: Lbn, blocks: &Range<u64>) -> Option<(Self::Rank, Position)>;
+/// An order by place, of what waits for one arm.
+pub(super) trait ArmOrder<P: Predictor>: Policy<P> {
+    /// Chooses as [`Policy::take`] does, for an arm that is behind block `head`.
+    fn take_from(&mut self, head: Lbn, now: Time, jobs: &Jobs<P::Spot>, belief: &P) -> Option<JobId>;
 }
 
-/// An order that is kept for each of several arms.
+/// An order for each of several arms.
 pub(super) struct OfArms<O> {
-    order: O,
+    orders: Vec<O>,
     arms: ArmShares,
 }
 
-impl<O: ArmOrder> OfArms<O> {
-    /// The order for each arm of a device that can do this; as it is, where [`ArmShares::of`] finds nothing to share.
-    pub(super) fn or_one<P: Predictor>(order: O, caps: Option<Caps>) -> Box<dyn Policy<P>>
+impl<O> OfArms<O> {
+    /// An order for each arm of a device that can do this; but one, where [`ArmShares::of`] finds nothing to share.
+    pub(super) fn or_one<P: Predictor>(make: impl Fn() -> O, caps: Option<Caps>) -> Box<dyn Policy<P>>
     where
-        O: Policy<P> + 'static,
+        O: ArmOrder<P> + 'static,
     {
         match ArmShares::of(caps) {
-            Some(arms) => Box::new(OfArms { order, arms }),
-            None => Box::new(order),
+            Some(arms) => Box::new(OfArms { orders: arms.each(make), arms }),
+            None => Box::new(make()),
         }
     }
 }
 
-impl<P: Predictor, O: ArmOrder + Policy<P>> Policy<P> for OfArms<O> {
+impl<P: Predictor, O: ArmOrder<P>> Policy<P> for OfArms<O> {
     fn add(&mut self, id: JobId, job: &Job<P::Spot>, belief: &P) {
-        self.arms.add(job);
-        self.order.add(id, job, belief);
+        let arm = self.arms.add(job);
+        self.orders[arm].add(id, job, belief);
     }
 
     fn remove(&mut self, id: JobId, job: &Job<P::Spot>, belief: &P) {
-        self.arms.remove();
-        self.order.remove(id, job, belief);
+        let arm = self.arms.remove(job);
+        self.orders[arm].remove(id, job, belief);
     }
 
-    fn take(&mut self, now: Time, jobs: &Jobs<P::Spot>, _: &P) -> Option<JobId> {
-        let (position, _) = self.arms.next(|head, blocks| self.order.next_within(head, blocks))?;
-        let id = self.order.waiting().take(position);
+    fn take(&mut self, now: Time, jobs: &Jobs<P::Spot>, belief: &P) -> Option<JobId> {
+        let (arm, head) = self.arms.next()?;
+        let id = self.orders[arm].take_from(head, now, jobs, belief)?;
         self.arms.give(now, jobs.get(id)?);
         Some(id)
     }
 
     fn pass(&mut self, job: &Job<P::Spot>, belief: &P) -> bool {
-        // It comes just now.
-        self.arms.add(job);
-        self.arms.give(job.arrived, job);
-        self.order.pass(job, belief)
+        let passes = self.orders[self.arms.arm_of(job)].pass(job, belief);
+        if passes {
+            // It comes just now.
+            self.arms.add(job);
+            self.arms.give(job.arrived, job);
+        }
+        passes
     }
 
     fn follows_service(&self) -> bool {
@@ -73,7 +68,7 @@ impl<P: Predictor, O: ArmOrder + Policy<P>> Policy<P> for OfArms<O> {
     }
 
     fn candidates(&self) -> u64 {
-        self.order.candidates()
+        self.orders.iter().map(Policy::candidates).sum()
     }
 }
 
@@ -94,8 +89,6 @@ pub(super) struct ArmShares {
     arms: Vec<ArmState>,
     /// Of which arm, and since when.
     in_service: InService<Time>,
-    /// Jobs that wait, of all arms.
-    waiting: u64,
     /// Jobs given so far.
     given: u64,
     /// The arm that rested last, and how many had been given when that ends.
@@ -111,6 +104,8 @@ struct ArmState {
     served: u64,
     /// Quick writes since it rested.
     quick: u32,
+    /// Jobs that wait for it.
+    waiting: u64,
 }
 
 impl ArmShares {
@@ -119,30 +114,27 @@ impl ArmShares {
     pub(super) fn of(caps: Option<Caps>) -> Option<ArmShares> {
         let Caps { blocks, arms, .. } = caps.filter(|caps| caps.arms > 1 && caps.depth > 1)?;
         let share = blocks.div_ceil(arms.into()).max(1);
-        let arm = |arm| ArmState { head: Lbn(arm * share), served: 0, quick: 0 };
+        let arm = |arm| ArmState { head: Lbn(arm * share), served: 0, quick: 0, waiting: 0 };
         let arms = (0..u64::from(arms)).map(arm).collect();
-        Some(ArmShares { share, arms, in_service: InService::default(), waiting: 0, given: 0, rests: None })
+        Some(ArmShares { share, arms, in_service: InService::default(), given: 0, rests: None })
     }
 
-    fn arm(&self, at: Lbn) -> usize {
-        ((at.0 / self.share) as usize).min(self.arms.len() - 1)
+    /// One such thing for each arm.
+    pub(super) fn each<T>(&self, make: impl Fn() -> T) -> Vec<T> {
+        self.arms.iter().map(|_| make()).collect()
     }
 
-    /// What comes next, and where its arm is. Arms that do not rest go first, of those the one that was given least, then by how `next`
-    /// ranks what it has for each, then by turns. `next` is told where an arm is and which blocks it serves; where nothing waits for that
-    /// arm, it finds nothing.
-    pub(super) fn next<R: Ord>(
-        &self,
-        mut next: impl FnMut(Lbn, &Range<u64>) -> Option<(R, Position)>,
-    ) -> Option<(Position, Lbn)> {
-        let of_arm = |(arm, it): (usize, &ArmState)| {
-            let from = arm as u64 * self.share;
-            let (rank, position) = next(it.head, &(from..from + self.share))?;
-            let rank = (self.is_resting(arm), self.in_service.count(arm), rank, it.served);
-            Some((rank, position, it.head))
-        };
-        let all = self.arms.iter().enumerate().filter_map(of_arm);
-        all.min_by(|(a, ..), (b, ..)| a.cmp(b)).map(|(_, position, head)| (position, head))
+    /// The arm that serves the first block of a job.
+    pub(super) fn arm_of<S>(&self, job: &Job<S>) -> usize {
+        ((job.rest().start.0 / self.share) as usize).min(self.arms.len() - 1)
+    }
+
+    /// The arm that is served next, of those that something waits for, and behind which block it is. Arms that do not rest go first, of
+    /// those the one with the least in service, then by turns.
+    pub(super) fn next(&self) -> Option<(usize, Lbn)> {
+        let rank = |(arm, it): &(usize, &ArmState)| (self.is_resting(*arm), self.in_service.count(*arm), it.served);
+        let all = self.arms.iter().enumerate().filter(|(_, it)| it.waiting > 0);
+        all.min_by_key(rank).map(|(arm, it)| (arm, it.head))
     }
 
     fn is_resting(&self, arm: usize) -> bool {
@@ -153,29 +145,32 @@ impl ArmShares {
     fn rest(&mut self, arm: usize) {
         if self.rests.is_none_or(|(last, until)| last != arm && self.given >= until) {
             self.arms[arm].quick = 0;
-            self.rests = Some((arm, self.given + self.waiting / 2));
+            let waiting: u64 = self.arms.iter().map(|it| it.waiting).sum();
+            self.rests = Some((arm, self.given + waiting / 2));
         }
     }
 
-    /// A job waits, again or for the first time.
-    pub(super) fn add<S>(&mut self, job: &Job<S>) {
+    /// A job waits, again or for the first time, for this arm.
+    pub(super) fn add<S>(&mut self, job: &Job<S>) -> usize {
         self.in_service.remove(job.sequence);
-        self.waiting += 1;
+        let arm = self.arm_of(job);
+        self.arms[arm].waiting += 1;
+        arm
     }
 
-    /// A job waits no longer, and was not given.
-    pub(super) fn remove(&mut self) {
-        self.waiting -= 1;
+    /// A job waits no longer for this arm, and was not given.
+    pub(super) fn remove<S>(&mut self, job: &Job<S>) -> usize {
+        let arm = self.arm_of(job);
+        self.arms[arm].waiting -= 1;
+        arm
     }
 
-    /// A job that waited is given to the device: to the arm that its first block is in the share of.
+    /// A job that waited is given to the device.
     pub(super) fn give<S>(&mut self, now: Time, job: &Job<S>) {
-        let at = job.rest();
-        let arm = self.arm(at.start);
-        self.waiting -= 1;
+        let arm = self.remove(job);
         self.given += 1;
         // What ends with its share leaves the arm there.
-        let head = Lbn(at.end().0.min((arm as u64 + 1) * self.share - 1));
+        let head = Lbn(job.rest().end().0.min((arm as u64 + 1) * self.share - 1));
         self.arms[arm] = ArmState { head, served: self.given, ..self.arms[arm] };
         self.in_service.add(job.sequence, arm, now);
     }
@@ -231,7 +226,9 @@ mod tests {
         }
 
         fn wait(&mut self, many: u32) {
-            (0..many).for_each(|number| self.arms.add(&job(1_000_000 + number, Op::Read, 0)));
+            for number in 0..many {
+                self.arms.add(&job(1_000_000 + number, Op::Read, 0));
+            }
         }
 
         fn resting(&self) -> [bool; 2] {
@@ -284,18 +281,8 @@ mod tests {
         bench.wait(20);
         (0..u64::from(TELLING)).for_each(|at| bench.serve(WRITE, at, 100));
         bench.serve(WRITE, 5, 8000);
-        let mut ordered: Ordered = Ordered::new();
-        let mut chosen = |keys: &[u64]| {
-            for &key in keys {
-                ordered.add(crate::ordered::Entry { key, sequence: key, id: JobId::default(), item: () });
-            }
-            let next = |head: Lbn, blocks: &Range<u64>| {
-                let place =
-                    ordered.at_or_after(blocks.start).filter(|place| blocks.contains(&ordered.at(*place).key))?;
-                Some((head, place))
-            };
-            bench.arms.next(next).map(|(place, _)| ordered.at(place).key)
-        };
-        assert_eq!([chosen(&[]), chosen(&[10]), chosen(&[510])], [None, Some(10), Some(510)]);
+        assert_eq!(bench.arms.next(), Some((0, Lbn(6))));
+        bench.arms.add(&job(2_000_000, Op::Read, 510));
+        assert_eq!(bench.arms.next(), Some((1, Lbn(500))));
     }
 }

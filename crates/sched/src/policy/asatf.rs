@@ -2,6 +2,7 @@
 //! goes first, oldest first.
 
 use super::age::{AGE_LIMIT, Ageing, age_weight};
+use super::arms::OfArms;
 use super::greedy::Greedy;
 use super::{Beside, Kind, Manual, Needs, Policy};
 use crate::predict::Predictor;
@@ -20,7 +21,7 @@ pub struct Settings {
 impl Kind for Settings {
     const MANUAL: Manual = Manual {
         name: "asatf",
-        text: "Shortest access time first with ageing: a request may be overtaken the less, the longer it has waited. Nearly the requests a second of `satf`, without its starved ones.",
+        text: "Shortest access time first with ageing: a request may be overtaken the less, the longer it has waited. Nearly the requests a second of `satf`, without its starved ones. Where a device has several arms, the one with the least to do is served.",
         keys: &[AGE_WEIGHT.about, AGE_LIMIT.about],
         example: "policy = \"asatf\"\nage_weight = 0.01",
         needs: Needs::Any,
@@ -30,7 +31,7 @@ impl Kind for Settings {
         Ok(Settings { ageing: Ageing::read(scheduler, &AGE_WEIGHT)? })
     }
 
-    fn make<P: Predictor + 'static>(&self, _: &Beside) -> Box<dyn Policy<P>> {
-        Box::new(Greedy::<P>::new(self.ageing))
+    fn make<P: Predictor + 'static>(&self, beside: &Beside) -> Box<dyn Policy<P>> {
+        OfArms::or_one(|| Greedy::<P>::new(self.ageing), beside.caps)
     }
 }

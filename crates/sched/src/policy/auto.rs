@@ -2,7 +2,7 @@
 //! that was told better than distance tells it; and by arrival where distance was found to gain nothing.
 
 use super::age::{AGE_BY_WAIT, AGE_LIMIT, Ageing};
-use super::arms::{ArmOrder, ArmShares};
+use super::arms::ArmShares;
 use super::greedy::Greedy;
 use super::sstf::Sstf;
 use super::{Beside, Kind, Manual, Needs, Policy};
@@ -35,14 +35,16 @@ impl Kind for Settings {
         let limit = self.ageing.limit;
         let by_time = Greedy::new(self.ageing.within(limit.unwrap_or(Span(u64::MAX))));
         let arms = ArmShares::of(beside.caps);
-        Box::new(AutoOrder { by_distance: Sstf::new(), arms, by_time, limit, waits: MeanWait::default() })
+        let by_distance = arms.as_ref().map_or_else(|| vec![Sstf::new()], |arms| arms.each(Sstf::new));
+        Box::new(AutoOrder { by_distance, arms, by_time, limit, waits: MeanWait::default() })
     }
 }
 
 /// All orders of what waits, of which one is followed.
 struct AutoOrder<P: Predictor> {
-    by_distance: Sstf,
-    /// Where there are several: by distance each is served by itself.
+    /// For each arm by itself.
+    by_distance: Vec<Sstf>,
+    /// Where there are several.
     arms: Option<ArmShares>,
     /// By arrival, too: it knows what came first.
     by_time: Greedy<P>,
@@ -82,16 +84,14 @@ impl MeanWait {
 
 impl<P: Predictor> Policy<P> for AutoOrder<P> {
     fn add(&mut self, id: JobId, job: &Job<P::Spot>, belief: &P) {
-        if let Some(arms) = &mut self.arms {
-            arms.add(job);
-        }
-        self.by_distance.add(id, job, belief);
+        let arm = self.arms.as_mut().map_or(0, |arms| arms.add(job));
+        self.by_distance[arm].add(id, job, belief);
         self.by_time.add(id, job, belief);
     }
 
     fn remove(&mut self, id: JobId, job: &Job<P::Spot>, belief: &P) {
         if let Some(arms) = &mut self.arms {
-            arms.remove();
+            arms.remove(job);
         }
         self.give_up(id, job, belief);
     }
@@ -118,22 +118,28 @@ impl<P: Predictor> Policy<P> for AutoOrder<P> {
     }
 
     fn candidates(&self) -> u64 {
-        Policy::<P>::candidates(&self.by_distance) + self.by_time.candidates()
+        self.by_distance.iter().map(Policy::<P>::candidates).sum::<u64>() + self.by_time.candidates()
     }
 }
 
 impl<P: Predictor> AutoOrder<P> {
     /// Takes a job out of all orders.
     fn give_up(&mut self, id: JobId, job: &Job<P::Spot>, belief: &P) {
-        self.by_distance.remove(id, job, belief);
+        self.order_of(job).remove(id, job, belief);
         self.by_time.remove(id, job, belief);
+    }
+
+    /// By distance, that of the arm that a job is for.
+    fn order_of(&mut self, job: &Job<P::Spot>) -> &mut Sstf {
+        &mut self.by_distance[self.arms.as_ref().map_or(0, |arms| arms.arm_of(job))]
     }
 
     fn take_next(&mut self, now: Time, jobs: &Jobs<P::Spot>, belief: &P) -> Option<JobId> {
         let basis = belief.order_basis();
         if basis == OrderBasis::Forecasts {
             let id = self.by_time.take(now, jobs, belief)?;
-            self.by_distance.remove(id, jobs.get(id)?, belief);
+            let job = jobs.get(id)?;
+            self.order_of(job).remove(id, job, belief);
             return Some(id);
         }
         let oldest = self.by_time.oldest(now, jobs, belief).first;
@@ -143,12 +149,13 @@ impl<P: Predictor> AutoOrder<P> {
             self.give_up(id, jobs.get(id)?, belief);
             return Some(id);
         }
-        let by_distance = &mut self.by_distance;
-        let (nearest, arm) = match &self.arms {
-            None => (by_distance.nearest(belief.arm())?, belief.arm()),
-            Some(arms) => arms.next(|head, blocks| by_distance.next_within(head, blocks))?,
+        let (arm, head) = match &self.arms {
+            None => (0, belief.arm()),
+            Some(arms) => arms.next()?,
         };
-        let id = by_distance.take_run(nearest, arm, jobs);
+        let by_distance = &mut self.by_distance[arm];
+        let nearest = by_distance.nearest(head)?;
+        let id = by_distance.take_run(nearest, head, jobs);
         self.by_time.remove(id, jobs.get(id)?, belief);
         Some(id)
     }

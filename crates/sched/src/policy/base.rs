@@ -3,7 +3,7 @@
 use super::Policy;
 use crate::JobId;
 use crate::predict::Predictor;
-use block::Time;
+use block::Lbn;
 use config::{Word, Words};
 
 /// What is done about requests whose time is not known.
@@ -35,6 +35,6 @@ impl Words for BaseOrder {
 
 /// A policy that says what it would choose, and keeps it.
 pub(super) trait Base<P: Predictor>: Policy<P> {
-    /// The job it would take now; nothing only when it holds none.
-    fn choice(&mut self, now: Time, belief: &P) -> Option<JobId>;
+    /// The job it would take for an arm that is behind block `head`; nothing only when it holds none.
+    fn choice(&mut self, head: Lbn) -> Option<JobId>;
 }

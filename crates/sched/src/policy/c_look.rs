@@ -9,7 +9,6 @@ use crate::{Job, JobId, Jobs};
 use block::BadInput;
 use block::{Lbn, Time};
 use config::Section;
-use std::ops::Range;
 
 /// The policy has no keys.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -29,7 +28,7 @@ impl Kind for Settings {
     }
 
     fn make<P: Predictor + 'static>(&self, beside: &Beside) -> Box<dyn Policy<P>> {
-        OfArms::or_one(CLook::new(), beside.caps)
+        OfArms::or_one(CLook::new, beside.caps)
     }
 }
 
@@ -59,9 +58,8 @@ impl<P: Predictor> Policy<P> for CLook {
     }
 
     #[inline(always)]
-    fn take(&mut self, _: Time, _: &Jobs<P::Spot>, belief: &P) -> Option<JobId> {
-        let next = self.next(belief.arm())?;
-        Some(self.waiting.take(next))
+    fn take(&mut self, now: Time, jobs: &Jobs<P::Spot>, belief: &P) -> Option<JobId> {
+        self.take_from(belief.arm(), now, jobs, belief)
     }
 
     fn pass(&mut self, _: &Job<P::Spot>, _: &P) -> bool {
@@ -69,23 +67,17 @@ impl<P: Predictor> Policy<P> for CLook {
     }
 }
 
-impl ArmOrder for CLook {
-    type Rank = ();
-
-    fn waiting(&mut self) -> &mut Ordered {
-        &mut self.waiting
-    }
-
-    fn next_within(&mut self, head: Lbn, blocks: &Range<u64>) -> Option<((), Position)> {
-        let here = |position: &Position| blocks.contains(&self.waiting.at(*position).key);
-        let on = self.waiting.at_or_after(head.0).filter(here);
-        Some(((), on.or_else(|| self.waiting.at_or_after(blocks.start).filter(here))?))
+impl<P: Predictor> ArmOrder<P> for CLook {
+    #[inline(always)]
+    fn take_from(&mut self, head: Lbn, _: Time, _: &Jobs<P::Spot>, _: &P) -> Option<JobId> {
+        let next = self.next(head)?;
+        Some(self.waiting.take(next))
     }
 }
 
 impl<P: Predictor> Base<P> for CLook {
-    fn choice(&mut self, _: Time, belief: &P) -> Option<JobId> {
-        Some(self.waiting.at(self.next(belief.arm())?).id)
+    fn choice(&mut self, head: Lbn) -> Option<JobId> {
+        Some(self.waiting.at(self.next(head)?).id)
     }
 }
 
@@ -99,8 +91,8 @@ mod tests {
     #[test]
     fn several_arms_sweep_by_themselves() {
         let caps = Caps { blocks: 200, depth: 4, seek: SeekBy::Nothing, arms: 2 };
-        let mut policy = OfArms::or_one(CLook::new(), Some(caps));
-        let one_at_a_time = OfArms::or_one::<Distance>(CLook::new(), Some(Caps { depth: 1, ..caps }));
+        let mut policy = OfArms::or_one(CLook::new, Some(caps));
+        let one_at_a_time = OfArms::or_one::<Distance>(CLook::new, Some(Caps { depth: 1, ..caps }));
         assert!(policy.follows_service() && !one_at_a_time.follows_service());
         let (belief, mut jobs) = (Distance::default(), Jobs::new());
         let mut number = 0;

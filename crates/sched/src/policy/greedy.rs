@@ -15,13 +15,14 @@
 
 use super::Policy;
 use super::age::{AgeScore, Ageing};
+use super::arms::ArmOrder;
 use super::by_angle;
 use super::fcfs::Fcfs;
 use super::walk::{self, Walk};
 use crate::predict::Predictor;
 use crate::sorted::{Entry, Leaf, Sorted};
 use crate::{Job, JobId, Jobs};
-use block::{Direction, Op, Time};
+use block::{Direction, Lbn, Op, Time};
 
 pub(super) struct Greedy<P: Predictor> {
     /// The requests that wait, by kind.
@@ -169,8 +170,16 @@ impl<P: Predictor> Greedy<P> {
         self.search::<WRITES>(head, key, floor, belief, kept);
     }
 
-    /// Chooses the job of the least score under `ceiling` and gives it up, or one that has waited too long.
-    pub(super) fn take_below(&mut self, ceiling: u64, now: Time, jobs: &Jobs<P::Spot>, belief: &P) -> Option<JobId> {
+    /// Chooses the job of the least score under `ceiling` for the arm, or that behind block `from`, and gives it up, or one that has
+    /// waited too long.
+    pub(super) fn take_below(
+        &mut self,
+        ceiling: u64,
+        from: Option<Lbn>,
+        now: Time,
+        jobs: &Jobs<P::Spot>,
+        belief: &P,
+    ) -> Option<JobId> {
         if self.is_empty() {
             return None;
         }
@@ -179,7 +188,10 @@ impl<P: Predictor> Greedy<P> {
             self.remove(id, jobs.get(id)?, belief);
             return Some(id);
         }
-        let (head, key) = belief.head(now);
+        let (head, key) = match from {
+            None => belief.head(now),
+            Some(block) => belief.head_behind(block, now),
+        };
         let mut best = Cheapest::under(ceiling);
         self.search::<READS>(&head, key, oldest.floor, belief, &mut best);
         self.search::<FUA_WRITES>(&head, key, oldest.floor, belief, &mut best);
@@ -340,7 +352,7 @@ impl<P: Predictor> Policy<P> for Greedy<P> {
     }
 
     fn take(&mut self, now: Time, jobs: &Jobs<P::Spot>, belief: &P) -> Option<JobId> {
-        self.take_below(u64::MAX, now, jobs, belief)
+        self.take_below(u64::MAX, None, now, jobs, belief)
     }
 
     fn pass(&mut self, _: &Job<P::Spot>, _: &P) -> bool {
@@ -355,11 +367,17 @@ impl<P: Predictor> Policy<P> for Greedy<P> {
     }
 }
 
+impl<P: Predictor> ArmOrder<P> for Greedy<P> {
+    fn take_from(&mut self, head: Lbn, now: Time, jobs: &Jobs<P::Spot>, belief: &P) -> Option<JobId> {
+        self.take_below(u64::MAX, Some(head), now, jobs, belief)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::predict::Distance;
-    use block::{Command, Extent, Lbn, Outcome, Qos, Request, RequestId, Span};
+    use block::{Command, Extent, Outcome, Qos, Request, RequestId, Span};
 
     /// Counts by shorter ticks from when on it has learned so.
     #[derive(Default)]

@@ -1,11 +1,11 @@
 //! LOOK: the arm sweeps to the last waiting request, then back, in order of block number.
 
+use super::arms::{ArmOrder, OfArms};
 use super::{Beside, Kind, Manual, Needs, Policy, by_lbn};
 use crate::ordered::Ordered;
 use crate::predict::Predictor;
 use crate::{Job, JobId, Jobs};
-use block::Time;
-use block::BadInput;
+use block::{BadInput, Lbn, Time};
 use config::Section;
 
 /// The policy has no keys.
@@ -15,7 +15,7 @@ pub struct Settings;
 impl Kind for Settings {
     const MANUAL: Manual = Manual {
         name: "look",
-        text: "The elevator: the arm sweeps to the last waiting request, then back, in order of block number. Fair, and needs to know nothing of the drive.",
+        text: "The elevator: the arm sweeps to the last waiting request, then back, in order of block number. Fair, and needs to know nothing of the drive. Where a device has several arms, each sweeps by itself, and the one with the least to do is served.",
         keys: &[],
         example: "policy = \"look\"",
         needs: Needs::Nothing,
@@ -25,8 +25,8 @@ impl Kind for Settings {
         Ok(Settings)
     }
 
-    fn make<P: Predictor + 'static>(&self, _: &Beside) -> Box<dyn Policy<P>> {
-        Box::new(Look::new())
+    fn make<P: Predictor + 'static>(&self, beside: &Beside) -> Box<dyn Policy<P>> {
+        OfArms::or_one(Look::new, beside.caps)
     }
 }
 
@@ -86,5 +86,11 @@ impl<P: Predictor> Policy<P> for Look {
 
     fn take(&mut self, _: Time, _: &Jobs<P::Spot>, belief: &P) -> Option<JobId> {
         self.next(belief.arm().0)
+    }
+}
+
+impl<P: Predictor> ArmOrder<P> for Look {
+    fn take_from(&mut self, head: Lbn, _: Time, _: &Jobs<P::Spot>, _: &P) -> Option<JobId> {
+        self.next(head.0)
     }
 }

@@ -1,15 +1,16 @@
 //! Shortest mimicked time first (002 §2): the waiting request whose distance is known to take least. While the device is
 //! still being learned, a base policy has its say (002 §6).
 
+use super::age::{AGE_LIMIT, Ageing, age_weight};
+use super::arms::{ArmOrder, OfArms};
 use super::base::{Base, BaseOrder, Learn};
 use super::c_look::CLook;
-use super::age::{AGE_LIMIT, Ageing, age_weight};
 use super::greedy::Greedy;
 use super::sstf::Sstf;
 use super::{Beside, Kind, Manual, Needs, Policy};
 use crate::predict::{Predictor, UNKNOWN};
 use crate::{Job, JobId, Jobs};
-use block::{BadInput, Time};
+use block::{BadInput, Lbn, Time};
 use config::{Key, Section};
 
 const AGE_WEIGHT: Key<f64> = age_weight("0");
@@ -23,7 +24,7 @@ pub struct Settings {
 impl Kind for Settings {
     const MANUAL: Manual = Manual {
         name: "smtf",
-        text: "Shortest mimicked time first: the waiting request whose distance has taken least so far, as the Disk Mimic learned it (The Disk Mimic, Section 2). It needs no data sheet and no profile; `[scheduler.mimic]` says how it learns.",
+        text: "Shortest mimicked time first: the waiting request whose distance has taken least so far, as the Disk Mimic learned it (The Disk Mimic, Section 2). It needs no data sheet and no profile; `[scheduler.mimic]` says how it learns. Where a device has several arms, the one with the least to do is served.",
         keys: &[AGE_WEIGHT.about, AGE_LIMIT.about],
         example: "policy = \"smtf\"",
         needs: Needs::Mimic,
@@ -34,7 +35,7 @@ impl Kind for Settings {
     }
 
     fn make<P: Predictor + 'static>(&self, beside: &Beside) -> Box<dyn Policy<P>> {
-        Box::new(smtf(self.ageing, beside))
+        OfArms::or_one(|| smtf(self.ageing, beside), beside.caps)
     }
 }
 
@@ -67,9 +68,19 @@ impl<P: Predictor> Policy<P> for Smtf<P> {
     }
 
     fn take(&mut self, now: Time, jobs: &Jobs<P::Spot>, belief: &P) -> Option<JobId> {
+        self.take_from(belief.arm(), now, jobs, belief)
+    }
+
+    fn candidates(&self) -> u64 {
+        self.mimic.candidates()
+    }
+}
+
+impl<P: Predictor> ArmOrder<P> for Smtf<P> {
+    fn take_from(&mut self, head: Lbn, now: Time, jobs: &Jobs<P::Spot>, belief: &P) -> Option<JobId> {
         let (mut ceiling, mut by_base) = (UNKNOWN, None);
         if self.learn == Learn::Set {
-            let id = self.base.choice(now, belief)?;
+            let id = self.base.choice(head)?;
             let its = jobs.get(id)?;
             let direction = its.op.direction();
             if !belief.knows(its.spot, direction) {
@@ -77,21 +88,22 @@ impl<P: Predictor> Policy<P> for Smtf<P> {
                 return Some(id);
             }
             if self.margin > 0.0 {
-                let cost = belief.cost(&belief.head(now).0, belief.key(its.spot), belief.mark(its.spot), direction);
+                let cost = belief.cost(
+                    &belief.head_behind(head, now).0,
+                    belief.key(its.spot),
+                    belief.mark(its.spot),
+                    direction,
+                );
                 ceiling = (cost as f64 * (1.0 - self.margin)) as u64;
             }
             by_base = Some(id);
         }
-        if let Some(known) = self.mimic.take_below(ceiling, now, jobs, belief) {
+        if let Some(known) = self.mimic.take_below(ceiling, Some(head), now, jobs, belief) {
             self.base.remove(known, jobs.get(known)?, belief);
             return Some(known);
         }
-        let id = by_base.or_else(|| self.base.choice(now, belief))?;
+        let id = by_base.or_else(|| self.base.choice(head))?;
         self.remove(id, jobs.get(id)?, belief);
         Some(id)
-    }
-
-    fn candidates(&self) -> u64 {
-        self.mimic.candidates()
     }
 }

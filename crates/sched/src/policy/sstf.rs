@@ -8,7 +8,6 @@ use crate::predict::Predictor;
 use crate::{Job, JobId, Jobs};
 use block::{BadInput, Lbn, Time};
 use config::Section;
-use std::ops::Range;
 
 /// The policy has no keys.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,7 +27,7 @@ impl Kind for Settings {
     }
 
     fn make<P: Predictor + 'static>(&self, beside: &Beside) -> Box<dyn Policy<P>> {
-        OfArms::or_one(Sstf::new(), beside.caps)
+        OfArms::or_one(Sstf::new, beside.caps)
     }
 }
 
@@ -90,9 +89,8 @@ impl<P: Predictor> Policy<P> for Sstf {
     }
 
     #[inline(always)]
-    fn take(&mut self, _: Time, _: &Jobs<P::Spot>, belief: &P) -> Option<JobId> {
-        let nearest = self.nearest(belief.arm())?;
-        Some(self.waiting.take(nearest))
+    fn take(&mut self, now: Time, jobs: &Jobs<P::Spot>, belief: &P) -> Option<JobId> {
+        self.take_from(belief.arm(), now, jobs, belief)
     }
 
     fn pass(&mut self, _: &Job<P::Spot>, _: &P) -> bool {
@@ -105,26 +103,17 @@ impl<P: Predictor> Policy<P> for Sstf {
     }
 }
 
-impl ArmOrder for Sstf {
-    /// How far it is, and its number.
-    type Rank = (u64, u64);
-
-    fn waiting(&mut self) -> &mut Ordered {
-        &mut self.waiting
-    }
-
-    fn next_within(&mut self, head: Lbn, blocks: &Range<u64>) -> Option<((u64, u64), Position)> {
-        let (waiting, examined) = (&self.waiting, &mut self.examined);
-        let (below, above) = waiting.around(head.0);
-        let both = [below, above].into_iter().flatten().map(|position| (waiting.at(position), position));
-        let both = both.filter(|(it, _)| blocks.contains(&it.key)).inspect(|_| *examined += 1);
-        both.map(|(it, position)| ((it.key.abs_diff(head.0), it.sequence), position)).min_by_key(|(rank, _)| *rank)
+impl<P: Predictor> ArmOrder<P> for Sstf {
+    #[inline(always)]
+    fn take_from(&mut self, head: Lbn, _: Time, _: &Jobs<P::Spot>, _: &P) -> Option<JobId> {
+        let nearest = self.nearest(head)?;
+        Some(self.waiting.take(nearest))
     }
 }
 
 impl<P: Predictor> Base<P> for Sstf {
-    fn choice(&mut self, _: Time, belief: &P) -> Option<JobId> {
-        let nearest = self.nearest(belief.arm())?;
+    fn choice(&mut self, head: Lbn) -> Option<JobId> {
+        let nearest = self.nearest(head)?;
         Some(self.waiting.at(nearest).id)
     }
 }
@@ -172,7 +161,7 @@ mod tests {
             let rank = |at: &usize| (waiting[*at].1.at.start.0.abs_diff(arm), waiting[*at].1.sequence);
             let nearest = (0..waiting.len()).min_by_key(rank).expect("some wait");
             let (id, job) = waiting.swap_remove(nearest);
-            assert_eq!(Base::<Distance>::choice(&mut policy, Time(0), &belief), Some(id), "step {step}, seed 5");
+            assert_eq!(Base::<Distance>::choice(&mut policy, Lbn(arm)), Some(id), "step {step}, seed 5");
             assert_eq!(policy.take(Time(0), &jobs, &belief), Some(id), "step {step}, seed 5");
             jobs.free(id);
             let there = if draw(2) == 0 { job.at } else { Extent::new(draw(1000), 1) };
@@ -180,18 +169,17 @@ mod tests {
         }
     }
 
-    /// As every request weighed by itself has it: of the arm that was given least, of arms given as much the nearest, of two as near
-    /// the older. What waits again, or ends, counts no more.
+    /// As every request weighed by itself has it: of the arm with the least in service, of arms with as much that which was served longest
+    /// ago; of that arm the nearest, of two as near the older. What waits again, or ends, counts no more.
     #[test]
     fn of_several_arms_the_one_with_the_least_to_do_is_served() {
         const SHARE: u64 = 300;
         let mut state = 11u64;
         let mut draw = |below: u64| draw(&mut state, below);
         let caps = Caps { blocks: 3 * SHARE, depth: 32, seek: block::SeekBy::Nothing, arms: 3 };
-        let (mut policy, belief, mut jobs) =
-            (OfArms::or_one(Sstf::new(), Some(caps)), Distance::default(), Jobs::new());
+        let (mut policy, belief, mut jobs) = (OfArms::or_one(Sstf::new, Some(caps)), Distance::default(), Jobs::new());
         let (mut waiting, mut given) = (Vec::<(JobId, Job<Lbn>)>::new(), Vec::<(JobId, Job<Lbn>)>::new());
-        let mut heads = [0, SHARE, 2 * SHARE];
+        let (mut heads, mut served) = ([0, SHARE, 2 * SHARE], [0; 3]);
         let arm = |job: &Job<Lbn>| (job.at.start.0 / SHARE) as usize;
         assert!(policy.follows_service());
         for step in 0..20_000u32 {
@@ -202,11 +190,15 @@ mod tests {
                 continue;
             }
             let counts = [0, 1, 2].map(|of| given.iter().filter(|(_, job)| arm(job) == of).count());
-            let rank = |job: &Job<Lbn>| (counts[arm(job)], job.at.start.0.abs_diff(heads[arm(job)]), job.sequence);
+            let rank = |job: &Job<Lbn>| {
+                let arm = arm(job);
+                (counts[arm], served[arm], arm, job.at.start.0.abs_diff(heads[arm]), job.sequence)
+            };
             let expected = waiting.iter().min_by_key(|(_, job)| rank(job)).map(|(id, _)| *id);
             assert_eq!(policy.take(Time(0), &jobs, &belief), expected, "step {step}, seed 11");
             let place = waiting.iter().position(|(id, _)| Some(*id) == expected).expect("it waits");
             let (id, job) = waiting.swap_remove(place);
+            served[arm(&job)] = step;
             heads[arm(&job)] = job.at.end().0.min((arm(&job) as u64 + 1) * SHARE - 1);
             given.push((id, job));
             while given.len() > draw(6) as usize {

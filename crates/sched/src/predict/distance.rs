@@ -1,6 +1,6 @@
 //! Plain distance: a request costs as many ticks as its first block is away from the last one commanded.
 
-use super::{Knowledge, Manual, Predictor, Recipe, Tells};
+use super::{Knowledge, Manual, OrderBasis, Predictor, Recipe, Tells};
 use block::{Command, Direction, Extent, Lbn, Outcome, Span, Time};
 
 /// Knows nothing but block numbers.
@@ -43,6 +43,10 @@ impl Predictor for Distance {
         (self.arm, self.arm.0)
     }
 
+    fn head_behind(&self, block: Lbn, _: Time) -> (Lbn, u64) {
+        (block, block.0)
+    }
+
     fn cost(&self, head: &Lbn, key: u64, (): (), _: Direction) -> u64 {
         head.0.abs_diff(key)
     }
@@ -72,6 +76,10 @@ impl Predictor for Distance {
         if command.verb.transfers() {
             self.arm = command.at.end();
         }
+    }
+
+    fn order_basis(&self) -> OrderBasis {
+        OrderBasis::Distance
     }
 
     fn note_completion(&mut self, _: Time, _: &Command, _: Outcome) {}

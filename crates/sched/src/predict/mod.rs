@@ -271,6 +271,12 @@ pub trait Predictor {
     /// Where the head is at `now`, and the key of that place.
     fn head(&self, now: Time) -> (Self::Head, u64);
 
+    /// The same of an arm that is behind block `block`, where it can tell several arms apart; else where the head is.
+    fn head_behind(&self, block: Lbn, now: Time) -> (Self::Head, u64) {
+        let _ = block;
+        self.head(now)
+    }
+
     /// The cost of going there, to read or to write.
     fn cost(&self, head: &Self::Head, key: u64, mark: Self::Mark, direction: Direction) -> u64;
 

@@ -120,7 +120,7 @@ fn random((model, policy): (&str, &str), waiting: u32, queue: u32, read: f64, re
 /// work and the other idle: 276 reads a second with 500 waiting, where two halves have 498.
 #[test]
 fn both_arms_of_a_drive_are_kept_at_work() {
-    for policy in ["sstf", "c-look", "auto"] {
+    for policy in ["sstf", "c-look", "look", "satf", "asatf", "smtf", "auto"] {
         for (waiting, read) in [(50, 1.0), (500, 1.0), (500, 0.5)] {
             let half = random(("exos-2x14-half", policy), waiting / 2, 16, read, 6000);
             let both = random(("exos-2x14", policy), waiting, 32, read, 12_000);
@@ -130,12 +130,12 @@ fn both_arms_of_a_drive_are_kept_at_work() {
     }
 }
 
-/// With few commands in the drive, of which half are writes, a sweep over all has one arm read while the other writes back. To keep both
-/// reading was a quarter slower once both buffers were full.
+/// With few commands in the drive, of which half are writes, a sweep over all, as `edf` makes where nothing has a deadline, has one arm read
+/// while the other writes back. To keep both reading was a quarter slower once both buffers were full.
 #[test]
 fn arms_whose_buffers_are_full_are_left_to_write_back() {
     for (queue, least) in [(2, 0.95), (4, 0.85)] {
-        let [own, swept] = ["sstf", "look"].map(|policy| random(("exos-2x14", policy), 500, queue, 0.5, 8000));
+        let [own, swept] = ["sstf", "edf"].map(|policy| random(("exos-2x14", policy), 500, queue, 0.5, 8000));
         println!("{queue} in the drive, half writes: {own:.1} a second, in one sweep {swept:.1}");
         assert!(own > least * swept, "{queue} in the drive: {own:.1}, in one sweep {swept:.1}");
     }

@@ -353,14 +353,18 @@ impl Predictor for InUse {
     }
 
     fn head(&self, now: Time) -> (HeadAim, u64) {
+        self.head_behind(Lbn(self.head), now)
+    }
+
+    fn head_behind(&self, Lbn(block): Lbn, now: Time) -> (HeadAim, u64) {
         let head = HeadAim {
-            block: self.head,
-            track: self.track(self.head),
+            block,
+            track: self.track(block),
             phase: Some(self.turning.at(now)),
             reading: self.reading,
             astray: self.writes.read_time(),
         };
-        (head, self.head)
+        (head, block)
     }
 
     fn cost(&self, head: &HeadAim, key: u64, mark: Bearing, direction: Direction) -> u64 {

@@ -354,6 +354,10 @@ impl Predictor for Mimic {
         (self.arm, self.arm.0)
     }
 
+    fn head_behind(&self, block: Lbn, _: Time) -> (Lbn, u64) {
+        (block, block.0)
+    }
+
     fn cost(&self, head: &Lbn, key: u64, (): (), direction: Direction) -> u64 {
         let distance = self.distance(head.0, key);
         let drawn = if self.spread.is_empty() { None } else { self.draw_time(distance) };
