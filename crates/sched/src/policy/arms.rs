@@ -12,59 +12,90 @@ pub(super) trait ArmOrder<P: Predictor>: Policy<P> {
     fn take_from(&mut self, head: Lbn, now: Time, jobs: &Jobs<P::Spot>, belief: &P) -> Option<JobId>;
 }
 
-/// An order for each of several arms.
+/// An order for each arm of a device.
 pub(super) struct OfArms<O> {
     orders: Vec<O>,
-    arms: ArmShares,
+    /// Where there are several.
+    arms: Option<ArmShares>,
 }
 
 impl<O> OfArms<O> {
     /// An order for each arm of a device that can do this; but one, where [`ArmShares::of`] finds nothing to share.
+    pub(super) fn new(make: impl Fn() -> O, caps: Option<Caps>) -> OfArms<O> {
+        let arms = ArmShares::of(caps);
+        let many = arms.as_ref().map_or(1, |arms| arms.arms.len());
+        OfArms { orders: (0..many).map(|_| make()).collect(), arms }
+    }
+
+    /// The same; of one arm the order itself.
     pub(super) fn or_one<P: Predictor>(make: impl Fn() -> O, caps: Option<Caps>) -> Box<dyn Policy<P>>
     where
         O: ArmOrder<P> + 'static,
     {
         match ArmShares::of(caps) {
-            Some(arms) => Box::new(OfArms { orders: arms.each(make), arms }),
+            Some(_) => Box::new(OfArms::new(make, caps)),
             None => Box::new(make()),
+        }
+    }
+
+    /// The order that a job is in.
+    fn order_of<S>(&mut self, job: &Job<S>) -> &mut O {
+        &mut self.orders[self.arms.as_ref().map_or(0, |arms| arms.arm_of(job))]
+    }
+
+    /// A job that something else chose is given to the device.
+    pub(super) fn give<P: Predictor>(&mut self, now: Time, id: JobId, job: &Job<P::Spot>, belief: &P)
+    where
+        O: ArmOrder<P>,
+    {
+        self.order_of(job).remove(id, job, belief);
+        if let Some(arms) = &mut self.arms {
+            arms.give(now, job);
         }
     }
 }
 
 impl<P: Predictor, O: ArmOrder<P>> Policy<P> for OfArms<O> {
     fn add(&mut self, id: JobId, job: &Job<P::Spot>, belief: &P) {
-        let arm = self.arms.add(job);
-        self.orders[arm].add(id, job, belief);
+        if let Some(arms) = &mut self.arms {
+            arms.add(job);
+        }
+        self.order_of(job).add(id, job, belief);
     }
 
     fn remove(&mut self, id: JobId, job: &Job<P::Spot>, belief: &P) {
-        let arm = self.arms.remove(job);
-        self.orders[arm].remove(id, job, belief);
+        if let Some(arms) = &mut self.arms {
+            arms.remove(job);
+        }
+        self.order_of(job).remove(id, job, belief);
     }
 
     fn take(&mut self, now: Time, jobs: &Jobs<P::Spot>, belief: &P) -> Option<JobId> {
-        let (arm, head) = self.arms.next()?;
+        let Some(arms) = &mut self.arms else { return self.orders[0].take(now, jobs, belief) };
+        let (arm, head) = arms.next()?;
         let id = self.orders[arm].take_from(head, now, jobs, belief)?;
-        self.arms.give(now, jobs.get(id)?);
+        arms.give(now, jobs.get(id)?);
         Some(id)
     }
 
     fn pass(&mut self, job: &Job<P::Spot>, belief: &P) -> bool {
-        let passes = self.orders[self.arms.arm_of(job)].pass(job, belief);
-        if passes {
+        let passes = self.order_of(job).pass(job, belief);
+        if let Some(arms) = self.arms.as_mut().filter(|_| passes) {
             // It comes just now.
-            self.arms.add(job);
-            self.arms.give(job.arrived, job);
+            arms.add(job);
+            arms.give(job.arrived, job);
         }
         passes
     }
 
     fn follows_service(&self) -> bool {
-        true
+        self.arms.is_some()
     }
 
     fn end(&mut self, now: Time, job: &Job<P::Spot>) {
-        self.arms.end(now, job);
+        if let Some(arms) = &mut self.arms {
+            arms.end(now, job);
+        }
     }
 
     fn candidates(&self) -> u64 {
@@ -83,7 +114,7 @@ const TELLING: u32 = 8;
 /// An arm that reads does not write back. Were reads given to all of them all the time, each write would wait in the end until there is room
 /// for it, and keep a place in the device meanwhile. So an arm whose buffer was found full rests for a while, in which it writes back by
 /// itself and the others are served; one at a time, and not the same one twice.
-pub(super) struct ArmShares {
+struct ArmShares {
     /// Blocks that each serves.
     share: u64,
     arms: Vec<ArmState>,
@@ -111,7 +142,7 @@ struct ArmState {
 impl ArmShares {
     /// Of a device that can do this; nothing where it has one arm, or nobody knows. With one command at a time nothing is gained by going
     /// from arm to arm, and each would be about to write back when it is gone to.
-    pub(super) fn of(caps: Option<Caps>) -> Option<ArmShares> {
+    fn of(caps: Option<Caps>) -> Option<ArmShares> {
         let Caps { blocks, arms, .. } = caps.filter(|caps| caps.arms > 1 && caps.depth > 1)?;
         let share = blocks.div_ceil(arms.into()).max(1);
         let arm = |arm| ArmState { head: Lbn(arm * share), served: 0, quick: 0, waiting: 0 };
@@ -119,19 +150,14 @@ impl ArmShares {
         Some(ArmShares { share, arms, in_service: InService::default(), given: 0, rests: None })
     }
 
-    /// One such thing for each arm.
-    pub(super) fn each<T>(&self, make: impl Fn() -> T) -> Vec<T> {
-        self.arms.iter().map(|_| make()).collect()
-    }
-
     /// The arm that serves the first block of a job.
-    pub(super) fn arm_of<S>(&self, job: &Job<S>) -> usize {
+    fn arm_of<S>(&self, job: &Job<S>) -> usize {
         ((job.rest().start.0 / self.share) as usize).min(self.arms.len() - 1)
     }
 
     /// The arm that is served next, of those that something waits for, and behind which block it is. Arms that do not rest go first, of
     /// those the one with the least in service, then by turns.
-    pub(super) fn next(&self) -> Option<(usize, Lbn)> {
+    fn next(&self) -> Option<(usize, Lbn)> {
         let rank = |(arm, it): &(usize, &ArmState)| (self.is_resting(*arm), self.in_service.count(*arm), it.served);
         let all = self.arms.iter().enumerate().filter(|(_, it)| it.waiting > 0);
         all.min_by_key(rank).map(|(arm, it)| (arm, it.head))
@@ -150,25 +176,24 @@ impl ArmShares {
         }
     }
 
-    /// A job waits, again or for the first time, for this arm.
-    pub(super) fn add<S>(&mut self, job: &Job<S>) -> usize {
+    /// A job waits, again or for the first time.
+    fn add<S>(&mut self, job: &Job<S>) {
         self.in_service.remove(job.sequence);
         let arm = self.arm_of(job);
         self.arms[arm].waiting += 1;
-        arm
     }
 
-    /// A job waits no longer for this arm, and was not given.
-    pub(super) fn remove<S>(&mut self, job: &Job<S>) -> usize {
+    /// A job waits no longer, and was not given.
+    fn remove<S>(&mut self, job: &Job<S>) {
         let arm = self.arm_of(job);
         self.arms[arm].waiting -= 1;
-        arm
     }
 
     /// A job that waited is given to the device.
-    pub(super) fn give<S>(&mut self, now: Time, job: &Job<S>) {
-        let arm = self.remove(job);
+    fn give<S>(&mut self, now: Time, job: &Job<S>) {
+        self.remove(job);
         self.given += 1;
+        let arm = self.arm_of(job);
         // What ends with its share leaves the arm there.
         let head = Lbn(job.rest().end().0.min((arm as u64 + 1) * self.share - 1));
         self.arms[arm] = ArmState { head, served: self.given, ..self.arms[arm] };
@@ -176,7 +201,7 @@ impl ArmShares {
     }
 
     /// It has ended; a write tells whether its arm had room for it.
-    pub(super) fn end<S>(&mut self, now: Time, job: &Job<S>) {
+    fn end<S>(&mut self, now: Time, job: &Job<S>) {
         let Some((arm, since)) = self.in_service.remove(job.sequence) else { return };
         if job.op != (Op::Write { fua: false }) {
             return;
@@ -226,9 +251,7 @@ mod tests {
         }
 
         fn wait(&mut self, many: u32) {
-            for number in 0..many {
-                self.arms.add(&job(1_000_000 + number, Op::Read, 0));
-            }
+            (0..many).for_each(|number| self.arms.add(&job(1_000_000 + number, Op::Read, 0)));
         }
 
         fn resting(&self) -> [bool; 2] {

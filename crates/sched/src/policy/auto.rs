@@ -2,7 +2,7 @@
 //! that was told better than distance tells it; and by arrival where distance was found to gain nothing.
 
 use super::age::{AGE_BY_WAIT, AGE_LIMIT, Ageing};
-use super::arms::ArmShares;
+use super::arms::OfArms;
 use super::greedy::Greedy;
 use super::sstf::Sstf;
 use super::{Beside, Kind, Manual, Needs, Policy};
@@ -34,18 +34,14 @@ impl Kind for Settings {
         // Under a limit that nobody waits for, it keeps the order of arrival even where age does not count.
         let limit = self.ageing.limit;
         let by_time = Greedy::new(self.ageing.within(limit.unwrap_or(Span(u64::MAX))));
-        let arms = ArmShares::of(beside.caps);
-        let by_distance = arms.as_ref().map_or_else(|| vec![Sstf::new()], |arms| arms.each(Sstf::new));
-        Box::new(AutoOrder { by_distance, arms, by_time, limit, waits: MeanWait::default() })
+        let by_distance = OfArms::new(Sstf::by_runs, beside.caps);
+        Box::new(AutoOrder { by_distance, by_time, limit, waits: MeanWait::default() })
     }
 }
 
 /// All orders of what waits, of which one is followed.
 struct AutoOrder<P: Predictor> {
-    /// For each arm by itself.
-    by_distance: Vec<Sstf>,
-    /// Where there are several.
-    arms: Option<ArmShares>,
+    by_distance: OfArms<Sstf<true>>,
     /// By arrival, too: it knows what came first.
     by_time: Greedy<P>,
     /// By distance, too, what has waited longer goes first.
@@ -84,78 +80,53 @@ impl MeanWait {
 
 impl<P: Predictor> Policy<P> for AutoOrder<P> {
     fn add(&mut self, id: JobId, job: &Job<P::Spot>, belief: &P) {
-        let arm = self.arms.as_mut().map_or(0, |arms| arms.add(job));
-        self.by_distance[arm].add(id, job, belief);
+        self.by_distance.add(id, job, belief);
         self.by_time.add(id, job, belief);
     }
 
     fn remove(&mut self, id: JobId, job: &Job<P::Spot>, belief: &P) {
-        if let Some(arms) = &mut self.arms {
-            arms.remove(job);
-        }
-        self.give_up(id, job, belief);
+        self.by_distance.remove(id, job, belief);
+        self.by_time.remove(id, job, belief);
     }
 
     fn take(&mut self, now: Time, jobs: &Jobs<P::Spot>, belief: &P) -> Option<JobId> {
-        let id = self.take_next(now, jobs, belief)?;
+        let by_time = self.take_by_time(now, jobs, belief);
+        let id = by_time.or_else(|| self.by_distance.take(now, jobs, belief))?;
         let job = jobs.get(id)?;
+        match by_time {
+            Some(_) => self.by_distance.give(now, id, job, belief),
+            None => self.by_time.remove(id, job, belief),
+        }
         self.by_time.note_wait(now, job.arrived, jobs, belief);
         self.waits.note(now.since(job.arrived));
-        if let Some(arms) = &mut self.arms {
-            arms.give(now, job);
-        }
         Some(id)
     }
 
     fn follows_service(&self) -> bool {
-        self.arms.is_some()
+        Policy::<P>::follows_service(&self.by_distance)
     }
 
     fn end(&mut self, now: Time, job: &Job<P::Spot>) {
-        if let Some(arms) = &mut self.arms {
-            arms.end(now, job);
-        }
+        Policy::<P>::end(&mut self.by_distance, now, job);
     }
 
     fn candidates(&self) -> u64 {
-        self.by_distance.iter().map(Policy::<P>::candidates).sum::<u64>() + self.by_time.candidates()
+        Policy::<P>::candidates(&self.by_distance) + self.by_time.candidates()
     }
 }
 
 impl<P: Predictor> AutoOrder<P> {
-    /// Takes a job out of all orders.
-    fn give_up(&mut self, id: JobId, job: &Job<P::Spot>, belief: &P) {
-        self.order_of(job).remove(id, job, belief);
-        self.by_time.remove(id, job, belief);
-    }
-
-    /// By distance, that of the arm that a job is for.
-    fn order_of(&mut self, job: &Job<P::Spot>) -> &mut Sstf {
-        &mut self.by_distance[self.arms.as_ref().map_or(0, |arms| arms.arm_of(job))]
-    }
-
-    fn take_next(&mut self, now: Time, jobs: &Jobs<P::Spot>, belief: &P) -> Option<JobId> {
+    /// What is to be served by its time, by forecasts or since it came first; nothing where distance has its say.
+    fn take_by_time(&mut self, now: Time, jobs: &Jobs<P::Spot>, belief: &P) -> Option<JobId> {
         let basis = belief.order_basis();
         if basis == OrderBasis::Forecasts {
-            let id = self.by_time.take(now, jobs, belief)?;
-            let job = jobs.get(id)?;
-            self.order_of(job).remove(id, job, belief);
-            return Some(id);
+            return self.by_time.take(now, jobs, belief);
         }
-        let oldest = self.by_time.oldest(now, jobs, belief).first;
+        let (id, arrived) = self.by_time.oldest(now, jobs, belief).first?;
         let limit = self.limit.unwrap_or_else(|| self.waits.limit());
-        let is_next = |(_, arrived): &(JobId, Time)| basis == OrderBasis::Arrival || now.since(*arrived) > limit;
-        if let Some((id, _)) = oldest.filter(is_next) {
-            self.give_up(id, jobs.get(id)?, belief);
-            return Some(id);
+        if basis == OrderBasis::Distance && now.since(arrived) <= limit {
+            return None;
         }
-        let (arm, head) = match &self.arms {
-            None => (0, belief.arm()),
-            Some(arms) => arms.next()?,
-        };
-        let by_distance = &mut self.by_distance[arm];
-        let nearest = by_distance.nearest(head)?;
-        let id = by_distance.take_run(nearest, head, jobs);
         self.by_time.remove(id, jobs.get(id)?, belief);
         Some(id)
     }

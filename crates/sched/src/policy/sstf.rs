@@ -36,7 +36,8 @@ const GAP: u64 = 256;
 /// Requests of a run that are looked at for one choice, at most.
 const RUN: u32 = 32;
 
-pub(super) struct Sstf {
+/// The nearest; with `RUNS`, of a run below the arm the first.
+pub(super) struct Sstf<const RUNS: bool = false> {
     waiting: Ordered,
     examined: u64,
 }
@@ -45,9 +46,17 @@ impl Sstf {
     pub(super) fn new() -> Sstf {
         Sstf { waiting: Ordered::new(), examined: 0 }
     }
+}
 
+impl Sstf<true> {
+    pub(super) fn by_runs() -> Sstf<true> {
+        Sstf { waiting: Ordered::new(), examined: 0 }
+    }
+}
+
+impl<const RUNS: bool> Sstf<RUNS> {
     /// Where the nearest one waits, the arm being there: the first on either side of it, of two as near the older.
-    pub(super) fn nearest(&mut self, arm: Lbn) -> Option<Position> {
+    fn nearest(&mut self, arm: Lbn) -> Option<Position> {
         let (below, above) = self.waiting.around(arm.0);
         self.examined += u64::from(below.is_some()) + u64::from(above.is_some());
         let rank = |position: Position| {
@@ -62,7 +71,7 @@ impl Sstf {
 
     /// Takes this one, the nearest, out, or where it lies below the arm and at the end of a run, the first of the run. From above an arm
     /// comes upon the last one of a run first, and each one before it would cost a revolution.
-    pub(super) fn take_run<S: Copy>(&mut self, nearest: Position, arm: Lbn, jobs: &Jobs<S>) -> JobId {
+    fn take_run<S: Copy>(&mut self, nearest: Position, arm: Lbn, jobs: &Jobs<S>) -> JobId {
         let mut first = nearest;
         let mut start = self.waiting.at(first).key;
         let looked_at = if start < arm.0 { RUN } else { 0 };
@@ -79,7 +88,7 @@ impl Sstf {
     }
 }
 
-impl<P: Predictor> Policy<P> for Sstf {
+impl<P: Predictor, const RUNS: bool> Policy<P> for Sstf<RUNS> {
     fn add(&mut self, id: JobId, job: &Job<P::Spot>, _: &P) {
         self.waiting.add(by_lbn(id, job));
     }
@@ -103,11 +112,11 @@ impl<P: Predictor> Policy<P> for Sstf {
     }
 }
 
-impl<P: Predictor> ArmOrder<P> for Sstf {
+impl<P: Predictor, const RUNS: bool> ArmOrder<P> for Sstf<RUNS> {
     #[inline(always)]
-    fn take_from(&mut self, head: Lbn, _: Time, _: &Jobs<P::Spot>, _: &P) -> Option<JobId> {
+    fn take_from(&mut self, head: Lbn, _: Time, jobs: &Jobs<P::Spot>, _: &P) -> Option<JobId> {
         let nearest = self.nearest(head)?;
-        Some(self.waiting.take(nearest))
+        Some(if RUNS { self.take_run(nearest, head, jobs) } else { self.waiting.take(nearest) })
     }
 }
 
@@ -219,7 +228,7 @@ mod tests {
     fn a_run_below_the_arm_is_begun_with_its_first() {
         let mut state = 7u64;
         let mut draw = |below: u64| draw(&mut state, below);
-        let (mut policy, mut jobs) = (Sstf::new(), Jobs::new());
+        let (mut policy, mut jobs) = (Sstf::by_runs(), Jobs::new());
         let mut waiting: Vec<(JobId, Job<Lbn>)> = Vec::new();
         let (mut jumps, mut longest) = (0, 0);
         for step in 0..20_000u32 {
@@ -241,8 +250,7 @@ mod tests {
                 (expected, length) = (*before, length + 1);
             }
             (jumps, longest) = (jumps + u32::from(length > 0), longest.max(length));
-            let nearest = policy.nearest(Lbn(arm)).expect("some wait");
-            let id = policy.take_run(nearest, Lbn(arm), &jobs);
+            let id = policy.take_from(Lbn(arm), Time(0), &jobs, &Distance::default()).expect("some wait");
             assert_eq!(jobs.get(id).map(|job| job.sequence), Some(expected.sequence), "step {step}, seed 7");
             waiting.retain(|(other, _)| *other != id);
             jobs.free(id);
