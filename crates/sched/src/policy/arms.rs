@@ -27,7 +27,7 @@ impl<O> OfArms<O> {
         OfArms { orders: (0..many).map(|_| make()).collect(), arms }
     }
 
-    /// The same; of one arm the order itself.
+    /// The same as a policy; of a device with one arm that is the order itself.
     pub(super) fn or_one<P: Predictor>(make: impl Fn() -> O, caps: Option<Caps>) -> Box<dyn Policy<P>>
     where
         O: ArmOrder<P> + 'static,
@@ -191,9 +191,9 @@ impl ArmShares {
 
     /// A job that waited is given to the device.
     fn give<S>(&mut self, now: Time, job: &Job<S>) {
-        self.remove(job);
-        self.given += 1;
         let arm = self.arm_of(job);
+        self.arms[arm].waiting -= 1;
+        self.given += 1;
         // What ends with its share leaves the arm there.
         let head = Lbn(job.rest().end().0.min((arm as u64 + 1) * self.share - 1));
         self.arms[arm] = ArmState { head, served: self.given, ..self.arms[arm] };

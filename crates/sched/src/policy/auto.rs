@@ -116,7 +116,7 @@ impl<P: Predictor> Policy<P> for AutoOrder<P> {
 }
 
 impl<P: Predictor> AutoOrder<P> {
-    /// What is to be served by its time, by forecasts or since it came first; nothing where distance has its say.
+    /// Takes what forecasts choose, or what came first where that goes first; nothing where the nearest is to be served.
     fn take_by_time(&mut self, now: Time, jobs: &Jobs<P::Spot>, belief: &P) -> Option<JobId> {
         let basis = belief.order_basis();
         if basis == OrderBasis::Forecasts {

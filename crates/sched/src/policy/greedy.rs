@@ -170,8 +170,8 @@ impl<P: Predictor> Greedy<P> {
         self.search::<WRITES>(head, key, floor, belief, kept);
     }
 
-    /// Chooses the job of the least score under `ceiling` for the arm, or that behind block `from`, and gives it up, or one that has
-    /// waited too long.
+    /// Chooses the job of the least score under `ceiling` and gives it up, or one that has waited too long. Scores count from behind block
+    /// `from`; where that is not given, from where the head is believed to be.
     pub(super) fn take_below(
         &mut self,
         ceiling: u64,

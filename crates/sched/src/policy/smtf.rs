@@ -88,12 +88,8 @@ impl<P: Predictor> ArmOrder<P> for Smtf<P> {
                 return Some(id);
             }
             if self.margin > 0.0 {
-                let cost = belief.cost(
-                    &belief.head_behind(head, now).0,
-                    belief.key(its.spot),
-                    belief.mark(its.spot),
-                    direction,
-                );
+                let (there, _) = belief.head_behind(head, now);
+                let cost = belief.cost(&there, belief.key(its.spot), belief.mark(its.spot), direction);
                 ceiling = (cost as f64 * (1.0 - self.margin)) as u64;
             }
             by_base = Some(id);

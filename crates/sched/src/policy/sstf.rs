@@ -36,7 +36,7 @@ const GAP: u64 = 256;
 /// Requests of a run that are looked at for one choice, at most.
 const RUN: u32 = 32;
 
-/// The nearest; with `RUNS`, of a run below the arm the first.
+/// The nearest request first; with `RUNS`, where that is the end of a run below the arm, the first request of the run.
 pub(super) struct Sstf<const RUNS: bool = false> {
     waiting: Ordered,
     examined: u64,
