@@ -3,6 +3,7 @@
 use crate::Thoroughness;
 use crate::bench::ProbeBench;
 use crate::clock::PhaseClock;
+use crate::drift::MapDrift;
 use crate::effort::TimedPart;
 use crate::estimate::{fraction, signed_fraction};
 use block::{BadInput, Device, Extent, Span, Time, Verb};
@@ -70,6 +71,8 @@ pub struct Eye<'b, 'd, D> {
     pub ahead: (Ahead, u64),
     /// No read of several sectors begins before this one: where it crossed to another track it might not end with its last.
     pub since: u64,
+    /// Whether sectors come by beside the angles that the map has.
+    pub(crate) drift: MapDrift,
     seen: VecDeque<Seen>,
     recalled: BTreeMap<u64, f64>,
     looked: Time,
@@ -89,6 +92,7 @@ impl<'b, 'd, D: Device> Eye<'b, 'd, D> {
             reads_on: false,
             ahead: (Ahead::Nowhere, 0),
             since: 0,
+            drift: MapDrift::default(),
             seen: VecDeque::with_capacity(KEPT),
             recalled: BTreeMap::new(),
             looked,

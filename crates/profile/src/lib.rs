@@ -10,6 +10,7 @@ pub mod clock;
 mod confidence;
 mod curve;
 mod draw;
+mod drift;
 mod effort;
 pub mod estimate;
 pub mod eye;

@@ -1,5 +1,6 @@
 //! How well a drive is known: what a profile predicts of fresh random requests, and what was observed.
 
+use crate::drift::ELSEWHERE;
 use crate::estimate::{fraction, signed_fraction};
 use crate::eye::Eye;
 use crate::map::{SectorPlace, TrackGeometry};
@@ -16,8 +17,6 @@ const LATE: f64 = 0.25;
 /// it may be there at best.
 const WAITING: usize = 20;
 const MARGIN: f64 = 3.0;
-/// What comes so far from its angle, in revolutions, lies elsewhere than the map has it; less is what speed does that wanders.
-const ELSEWHERE: f64 = 1.0 / 32.0;
 
 /// What comes at its angle is off by less than half a sector, and by what a completion is off by chance, in standard deviations.
 const BY_CHANCE: f64 = 6.0;

@@ -36,6 +36,9 @@ const LEAST_TRIED: usize = 200;
 
 /// By what share a scheduler that believes a profile may be slower than by the truth, if the profile is of any use.
 const SLOWER: f64 = 0.05;
+/// Where some of the map was guessed, moves of the arm are off, too, and a scheduler is slower by so many times what it loses because
+/// sectors lie elsewhere: drawn drives by 1.1 to 1.5 times as much.
+const BY_GUESS: f64 = 1.25;
 /// Share of fresh requests that may come a revolution sooner than predicted, beyond those whose seeks spread too far. A scheduler lets
 /// them wait until all that waits is such, and so loses about as large a share.
 const SOONER: f64 = SLOWER;
@@ -112,7 +115,8 @@ impl DriveKnowledge {
         let off = self.validation.off(period, &self.moves, &self.late);
         // Of moves that spread, half come sooner.
         let sooner = self.validation.sooner - 0.5 * BY_SPREAD * self.moves.spread / period;
-        let lost = self.validation.lost.unwrap_or(0.0);
+        let by_guess = if self.geometry.map.guessed.is_some() { BY_GUESS } else { 1.0 };
+        let lost = by_guess * self.validation.lost.unwrap_or(0.0);
         let told =
             format!("{:.1} % of {tried} fresh requests came a revolution or more off", 100.0 * self.validation.late);
         let (strayed, uneven, headless) = (self.validation.strayed, self.moves.uneven, self.geometry.unknown_heads());
@@ -240,6 +244,13 @@ mod tests {
             let judged =
                 of(&|it| (it.validation.late, it.validation.lost, it.validation.sooner) = (late, lost, sooner));
             assert_eq!(judged, grade, "{lost:?}, {sooner}");
+        }
+        for (lost, grade) in [(0.039, "usable"), (0.041, "refused")] {
+            let guess = |it: &mut DriveKnowledge| {
+                (it.validation.late, it.validation.lost) = (0.1, Some(lost));
+                it.geometry.map.guessed = Some(1000);
+            };
+            assert_eq!(of(&guess), grade, "{lost} of a map that is guessed in part");
         }
         assert_eq!(of(&|it| (it.validation.sooner, it.moves.spread) = (0.1, 0.15 * period)), "good");
         assert_eq!(of(&|it| it.validation.pairs.clear()), "usable");

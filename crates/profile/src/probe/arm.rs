@@ -196,6 +196,20 @@ pub fn reach<'r, D: Device>(
     enough: f64,
     mut pick: impl FnMut(&mut Eye<D>) -> Option<TrialPath<'r>>,
 ) -> Result<Option<ReachTrials>, BadInput> {
+    match try_reach(eye, verb, enough, &mut pick)? {
+        None if eye.drift.find() => try_reach(eye, verb, enough, &mut pick),
+        found => Ok(found),
+    }
+}
+
+/// The same, once.
+fn try_reach<'r, D: Device>(
+    eye: &mut Eye<D>,
+    verb: Verb,
+    enough: f64,
+    pick: &mut impl FnMut(&mut Eye<D>) -> Option<TrialPath<'r>>,
+) -> Result<Option<ReachTrials>, BadInput> {
+    eye.drift.begin();
     let period = eye.clock.period_ms();
     // Any response is the first pass after the reach.
     let mut high = f64::MAX;
@@ -323,8 +337,7 @@ fn trial<D: Device>(
     // As if a write completed at the angle at which a read does.
     let response = reply.response().as_ms() - if verb.writes() { eye.write_lag } else { 0.0 };
     // What came at another angle came from memory, or was held up.
-    let off = signed_fraction((response - at) / period).abs();
-    let known = off < 0.5 * there.width() + BY_CHANCE * eye.clock.noise;
+    let known = eye.drift.tells((response - at) / period, 0.5 * there.width() + BY_CHANCE * eye.clock.noise);
     let caught = response < at + period / 2.0;
     Ok(known.then_some((Trial { at: at - passes, caught, called_off }, response - passes)))
 }
@@ -354,8 +367,7 @@ fn try_together<D: Device>(
     }
     let response = other.end.since(one.end).as_ms();
     // What came at another angle came from memory, or was held up.
-    let off = signed_fraction((response - at) / period).abs();
-    let known = off < 0.5 * there.width() + BY_CHANCE * eye.clock.noise;
+    let known = eye.drift.tells((response - at) / period, 0.5 * there.width() + BY_CHANCE * eye.clock.noise);
     let caught = response < at + period / 2.0;
     Ok(known.then_some((Trial { at: at - passes, caught, called_off: 0.0 }, response - passes)))
 }
