@@ -87,6 +87,7 @@ pub fn advise(
     let candidates = [space.today(), best.clone()];
     let runs: Vec<Result<Run, BadInput>> = parts
         .par_iter()
+        .with_max_len(1)
         .map(|(who, part)| {
             let run = try_one(space, &candidates[*who], LoadPart::Unseen(*part), watch);
             watch.end_trial();
@@ -102,7 +103,7 @@ pub fn advise(
 /// How near each of these candidates comes to a goal on the whole half that is seen.
 #[must_use]
 pub fn score_all(space: &SearchSpace, goal: &SettingGoal, candidates: &[TrialSetting]) -> Vec<GoalScore> {
-    candidates.par_iter().map(|candidate| score(space, goal, candidate, 1.0, &Unheeded).score).collect()
+    candidates.par_iter().with_max_len(1).map(|candidate| score(space, goal, candidate, 1.0, &Unheeded).score).collect()
 }
 
 /// Candidates drawn at random that can be run, no two alike and none as it is today.
@@ -306,6 +307,7 @@ impl Search<'_> {
         let (space, goal, watch) = (self.space, self.goal, self.watch);
         let mut trials: Vec<ScoredSetting> = candidates
             .into_par_iter()
+            .with_max_len(1)
             .map(|candidate| {
                 let trial = score(space, goal, &candidate, share, watch);
                 watch.end_trial();

@@ -121,7 +121,7 @@ pub(crate) fn before_all(cases: &[Case]) -> Result<Vec<Before>, BadInput> {
         true => before(&case.experiment),
         false => Ok(Before::default()),
     };
-    let all: Result<Vec<_>, _> = cases.par_iter().enumerate().map(learn_one).collect();
+    let all: Result<Vec<_>, _> = cases.par_iter().with_max_len(1).enumerate().map(learn_one).collect();
     let all = all?;
     Ok(firsts.into_iter().map(|first| all[first].clone()).collect())
 }

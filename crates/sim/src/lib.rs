@@ -1,7 +1,8 @@
 //! Worlds in virtual time: a core over simulated drives, run as fast as the machine can.
 //!
 //! The same experiment and seed give the same results on any machine and any number of threads: each
-//! replication of each run is a simulation of its own, and they are joined in the order of the sweep.
+//! replication of each run is a simulation of its own, and they are joined in the order of the sweep. Threads take them one by one
+//! (`with_max_len(1)`): of several taken together the rest would wait for the first, though another thread has nothing to do.
 
 mod able;
 mod advise;

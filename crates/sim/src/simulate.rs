@@ -106,7 +106,6 @@ pub fn simulate_each(cases: &[Case], watch: &dyn Watch, opens: Option<Opens>, ta
         all.sort_by_key(|(number, _)| *number);
         take(*i, join(case, all.into_iter().map(|(_, replication)| replication).collect()))
     };
-    // One by one: of several together those that are left wait for the first of them, though another thread has nothing to do.
     let ended: Vec<Result<(), BadInput>> = jobs.par_iter().with_max_len(1).map(run_one).collect();
     ended.into_iter().collect()
 }

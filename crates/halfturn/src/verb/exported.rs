@@ -130,8 +130,11 @@ fn measure(model: &Model, name: &str) -> Result<MeasuredDrive, BadInput> {
         anywhere(write, DEPTH, WARM_UP),
     ];
     let jobs: Vec<(usize, u64)> = (0..loads.len()).flat_map(|load| (1..=SEEDS).map(move |seed| (load, seed))).collect();
-    let rates: Vec<f64> =
-        jobs.par_iter().map(|(load, seed)| commands_s(&mut *machine(model, *seed), *seed, &loads[*load])).collect();
+    let rates: Vec<f64> = jobs
+        .par_iter()
+        .with_max_len(1)
+        .map(|(load, seed)| commands_s(&mut *machine(model, *seed), *seed, &loads[*load]))
+        .collect();
     let mut rates = rates.chunks_exact(SEEDS as usize).map(|rates| MeasuredRate {
         a_second: rates.iter().sum::<f64>() / rates.len() as f64,
         half: interval(rates).unwrap_or(0.0),
