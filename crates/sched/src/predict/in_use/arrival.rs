@@ -7,8 +7,8 @@
 //!
 //! A device that has several at once goes by what is near itself, if that gains anything: how long one takes after the other tells
 //! little of the way between them. There arrival is tried now and then unless they seem to rise or surely fall, and must cost nothing.
-//! Nor is it tried while writes come back from a buffer that has room: whatever is gone by costs nothing then, and what it costs to
-//! write them back is seen thousands of commands later.
+//! Nor is it tried while writes come back from a buffer that has room, nor where there are no others but writes that may be buffered:
+//! whatever is gone by costs nothing then, and what it costs to write them back is seen thousands of commands later.
 
 use super::slope::{DistanceSlope, Rise, Stride};
 
@@ -21,7 +21,7 @@ const SURE_OF_NONE: f64 = 2.0;
 const LIKELY_TO_RISE: f64 = 2.0;
 const SURE_OF_RISE: f64 = 4.0;
 
-/// It is asked for each time so many commands came back, of so many at least.
+/// It is asked for each time so many commands came back, if so many at least told anything.
 const ASKED: u32 = 64;
 const FEWEST: u32 = 256;
 /// Commands after which those before are forgotten: by distance, and by arrival, where a change is to be noticed soon.
@@ -131,7 +131,7 @@ impl ArrivalTrial {
                 // What is known of a rise by now would only hide that it ends.
                 if rises || self.slope.seen >= KEPT || (asked && self.is_other()) {
                     self.slope.clear();
-                } else if self.left == 0 && self.slope.seen >= FEWEST {
+                } else if self.left == 0 && self.slope.telling >= FEWEST {
                     let is_flat = rise.is_some_and(none);
                     let may_gain = !stride.alone && asked && self.since >= LATELY && !rise.is_some_and(counts);
                     if !stride.alone && (is_flat || may_gain) && self.slope.are_writes_buffered() {
@@ -197,7 +197,7 @@ impl ArrivalTrial {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use block::Direction;
+    use block::Verb;
 
     const BLOCKS: u64 = 1 << 28;
 
@@ -240,9 +240,9 @@ mod tests {
                 followed += u32::from(far);
                 let distance = self.draw(if far { BLOCKS } else { BLOCKS / 500 });
                 let share = 100 - noise + self.draw(2 * noise + 1);
-                let direction = if self.draw(2) == 1 { Direction::Write } else { Direction::Read };
+                let verb = if self.draw(2) == 1 { Verb::Write { fua: true } } else { Verb::Read };
                 let (alone, took) = time(far, distance);
-                self.trial.add(Stride { alone, ..Stride::new(direction, 8, distance, took * share / 100) });
+                self.trial.add(Stride { alone, ..Stride::new(verb, 8, distance, took * share / 100) });
             }
             followed
         }
@@ -284,10 +284,24 @@ mod tests {
         let mut trial = ArrivalTrial::default();
         for i in 0..4000u64 {
             let writes = i.is_multiple_of(2);
-            let (direction, took) = if writes { (Direction::Write, 200_000) } else { (Direction::Read, 4_000_000) };
+            let (verb, took) = if writes { (Verb::Write { fua: false }, 200_000) } else { (Verb::Read, 4_000_000) };
             let distance = i.wrapping_mul(2_654_435_761) % BLOCKS;
-            trial.add(Stride { alone: false, ..Stride::new(direction, 8, distance, took + i % 7 * took / 10) });
+            trial.add(Stride { alone: false, ..Stride::new(verb, 8, distance, took + i % 7 * took / 10) });
             assert!(!trial.follows_arrival(), "after {i}");
+        }
+    }
+
+    /// Into a buffer they take as long wherever they lie.
+    #[test]
+    fn writes_that_may_be_buffered_never_speak_for_arrival() {
+        for (alone, reads_in) in [(true, u64::MAX), (false, u64::MAX), (true, 200), (false, 200)] {
+            let mut trial = ArrivalTrial::default();
+            for i in 0..40_000u64 {
+                let verb = if i % reads_in == 1 { Verb::Read } else { Verb::Write { fua: false } };
+                let distance = i.wrapping_mul(2_654_435_761) % BLOCKS;
+                trial.add(Stride { alone, ..Stride::new(verb, 8, distance, 200_000 + i % 7 * 20_000) });
+                assert!(!trial.follows_arrival(), "after {i}, alone: {alone}");
+            }
         }
     }
 

@@ -501,7 +501,7 @@ impl Predictor for InUse {
             0 if !is_asked_for => {}
             0 => {
                 let distance = flight.at.start.0.abs_diff(ended.0);
-                let stride = Stride::new(flight.verb.direction(), flight.at.blocks, distance, took);
+                let stride = Stride::new(flight.verb, flight.at.blocks, distance, took);
                 self.arrival.add(Stride { alone: flight.alone, ..stride });
             }
             _ => self.arrival.rule_out(),

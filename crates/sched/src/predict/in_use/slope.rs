@@ -1,11 +1,18 @@
 //! By how much commands take longer the farther they lie from the last one: a line through their times, by the logarithm of distance.
 //!
-//! Commands of one direction and about one size are compared with one another alone. Distances are in octaves, times in ns.
+//! Commands that do the same and are of about one size are compared with one another alone. A write that may end in a buffer tells nothing:
+//! it takes as long wherever it lies, and what it costs to write it back is seen thousands of commands later. Distances are in octaves,
+//! times in ns.
 
-use block::Direction;
+use block::Verb;
 
 /// Octaves of sizes that are told apart; what is longer counts as the longest.
 const SIZES: usize = 16;
+/// What commands of a size do: they read, they write to the medium, or they write into a buffer if there is one.
+const DEEDS: usize = 3;
+const READS: usize = 0;
+const WRITES_THROUGH: usize = 1;
+const WRITES: usize = 2;
 
 /// Commands of one kind that tell something, at least, and how far their distances must differ, as a variance.
 const FEWEST: f64 = 8.0;
@@ -33,14 +40,19 @@ pub(super) struct Stride {
 
 impl Stride {
     /// One that was alone.
-    pub(super) fn new(direction: Direction, blocks: u32, distance: u64, took: u64) -> Stride {
+    pub(super) fn new(verb: Verb, blocks: u32, distance: u64, took: u64) -> Stride {
         let size = (blocks.max(1).ilog2() as usize).min(SIZES - 1);
-        Stride {
-            kind: 2 * size + usize::from(direction.writes()),
-            octaves: octaves(distance),
-            took: took as f64,
-            alone: true,
-        }
+        let deed = match verb {
+            Verb::Write { fua: false } => WRITES,
+            Verb::Write { fua: true } => WRITES_THROUGH,
+            _ => READS,
+        };
+        Stride { kind: DEEDS * size + deed, octaves: octaves(distance), took: took as f64, alone: true }
+    }
+
+    /// Whether it took longer if it was farther away, were there an arm.
+    fn tells(&self) -> bool {
+        self.kind % DEEDS != WRITES
     }
 }
 
@@ -105,24 +117,26 @@ pub(super) struct Rise {
 pub(super) struct DistanceSlope {
     kins: Vec<Kin>,
     pub(super) seen: u32,
+    /// Those of them that tell anything.
+    pub(super) telling: u32,
 }
 
 impl Default for DistanceSlope {
     fn default() -> DistanceSlope {
-        DistanceSlope { kins: vec![Kin::default(); 2 * SIZES], seen: 0 }
+        DistanceSlope { kins: vec![Kin::default(); DEEDS * SIZES], seen: 0, telling: 0 }
     }
 }
 
 impl DistanceSlope {
     pub(super) fn clear(&mut self) {
         self.kins.fill(Kin::default());
-        self.seen = 0;
+        (self.seen, self.telling) = (0, 0);
     }
 
-    pub(super) fn add(&mut self, Stride { kind, octaves, took, .. }: Stride) {
-        let kin = &mut self.kins[kind];
-        kin.add(octaves, took);
+    pub(super) fn add(&mut self, stride: Stride) {
+        self.kins[stride.kind].add(stride.octaves, stride.took);
         self.seen += 1;
+        self.telling += u32::from(stride.tells());
     }
 
     /// The mean time of a command's kind and what this one counts as beside it; nothing where the kind is not known. Among several in
@@ -135,16 +149,16 @@ impl DistanceSlope {
 
     /// Whether writes of some size come back much sooner than reads: from a buffer, as long as it has room.
     pub(super) fn are_writes_buffered(&self) -> bool {
-        self.kins.chunks_exact(2).any(|kins| {
-            let [reads, writes] = [&kins[0], &kins[1]];
+        self.kins.chunks_exact(DEEDS).any(|kins| {
+            let [reads, writes] = [&kins[READS], &kins[WRITES]];
             reads.count >= FEWEST && writes.count >= FEWEST && writes.took < BUFFERED * reads.took
         })
     }
 
-    /// Over all kinds; nothing where most of the time is of kinds that tell nothing.
+    /// Over all kinds but writes that may be buffered; nothing where most of the time is of kinds of which too little is known.
     pub(super) fn rise(&self) -> Option<Rise> {
         let (mut all, mut told, mut rise, mut variance) = (0.0, 0.0, 0.0, 0.0);
-        for kin in &self.kins {
+        for kin in self.kins.chunks_exact(DEEDS).flat_map(|kins| &kins[..WRITES]) {
             let time = kin.count * kin.took;
             all += time;
             if let Some((slope, chance)) = kin.slope() {
@@ -172,13 +186,14 @@ mod tests {
         let (mut slope, mut state) = (DistanceSlope::default(), 11);
         for _ in 0..commands {
             let distance = draw(&mut state, 1 << 28);
-            let direction = if draw(&mut state, 2) == 1 { Direction::Write } else { Direction::Read };
+            let writes = draw(&mut state, 2) == 1;
+            let verb = if writes { Verb::Write { fua: true } } else { Verb::Read };
             let blocks = 1 << draw(&mut state, 5);
             // By chance half of it more or less, twice that where it writes, and more the longer it is.
             let noise = 0.5 + draw(&mut state, 1000) as f64 / 1000.0;
-            let mean = 100_000.0 * if direction.writes() { 2.0 } else { 1.0 } * (1.0 + f64::from(blocks) / 8.0);
+            let mean = 100_000.0 * if writes { 2.0 } else { 1.0 } * (1.0 + f64::from(blocks) / 8.0);
             let took = mean * noise * (1.0 + growth * (octaves(distance) - 26.0));
-            slope.add(Stride::new(direction, blocks, distance, took as u64));
+            slope.add(Stride::new(verb, blocks, distance, took as u64));
         }
         slope.rise().expect("there are enough")
     }
@@ -195,7 +210,7 @@ mod tests {
     #[test]
     fn distances_that_are_all_the_same_tell_nothing() {
         let mut slope = DistanceSlope::default();
-        (0..1000).for_each(|i| slope.add(Stride::new(Direction::Read, 8, 0, 100_000 + i)));
+        (0..1000).for_each(|i| slope.add(Stride::new(Verb::Read, 8, 0, 100_000 + i)));
         assert!(slope.rise().is_none());
     }
 
@@ -205,7 +220,7 @@ mod tests {
         let mut state = 3;
         for i in 0..2000u64 {
             let took = if i % 100 == 99 { 50_000_000 } else { 100_000 + draw(&mut state, 1000) };
-            slope.add(Stride::new(Direction::Read, 8, draw(&mut state, 1 << 28), took));
+            slope.add(Stride::new(Verb::Read, 8, draw(&mut state, 1 << 28), took));
         }
         let Rise { share, error } = slope.rise().expect("there are enough");
         assert!(error < 0.01 && share.abs() < 4.0 * error, "{share} ± {error}");
