@@ -30,7 +30,7 @@ impl MapDrift {
         tells
     }
 
-    /// Trials begin.
+    /// Trials begin, of which none has told anything yet.
     pub(crate) fn begin(&mut self) {
         (self.silent, self.near) = (0, 0);
     }

@@ -202,7 +202,7 @@ pub fn reach<'r, D: Device>(
     }
 }
 
-/// The same, once.
+/// The same by trials that tell what they tell today.
 fn try_reach<'r, D: Device>(
     eye: &mut Eye<D>,
     verb: Verb,
