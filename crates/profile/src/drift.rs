@@ -4,10 +4,20 @@
 //! reads end a little beside their angles. So once trials tell nothing, and most of them came near, those that come near are taken to
 //! come where they should: what they tell is then off by as little.
 
+use crate::clock::PhaseClock;
 use crate::estimate::signed_fraction;
+use crate::map::SectorPlace;
 
 /// What comes so far from its angle, in revolutions, lies elsewhere than the map has it; less is what speed does that wanders.
 pub(crate) const ELSEWHERE: f64 = 1.0 / 32.0;
+/// Completions are as late as this by chance, in standard deviations.
+const BY_CHANCE: f64 = 6.0;
+
+/// How far from its angle, in revolutions, a read of a sector may end by chance where the map has it right: by half the sector, and by what
+/// completions vary.
+pub(crate) fn off_by_chance(there: &SectorPlace, clock: &PhaseClock) -> f64 {
+    0.5 * there.width() + BY_CHANCE * clock.noise
+}
 
 /// Whether reads come by beside the angles that a map has.
 #[derive(Debug, Default)]

@@ -1,6 +1,6 @@
 //! How well a drive is known: what a profile predicts of fresh random requests, and what was observed.
 
-use crate::drift::ELSEWHERE;
+use crate::drift::{ELSEWHERE, off_by_chance};
 use crate::estimate::{fraction, signed_fraction};
 use crate::eye::Eye;
 use crate::map::{SectorPlace, TrackGeometry};
@@ -17,9 +17,6 @@ const LATE: f64 = 0.25;
 /// it may be there at best.
 const WAITING: usize = 20;
 const MARGIN: f64 = 3.0;
-
-/// What comes at its angle is off by less than half a sector, and by what a completion is off by chance, in standard deviations.
-const BY_CHANCE: f64 = 6.0;
 
 /// Predicted against observed response times of single-block reads at random.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -73,7 +70,7 @@ pub fn validate<D: Device>(
             pairs.push((predicted, observed));
             let there = geometry.map.place(next);
             let off = angle_off(&there, eye.clock.phase(reply.end));
-            strayed += usize::from(off > 0.5 * there.width() + BY_CHANCE * eye.clock.noise);
+            strayed += usize::from(off > off_by_chance(&there, &eye.clock));
             sooner += usize::from(off < ELSEWHERE && predicted - observed > LATE * period);
         }
         // A place whose read is not in memory, to begin the next from.

@@ -116,7 +116,7 @@ impl DriveKnowledge {
         // Of moves that spread, half come sooner.
         let sooner = self.validation.sooner - 0.5 * BY_SPREAD * self.moves.spread / period;
         let by_guess = if self.geometry.map.guessed.is_some() { BY_GUESS } else { 1.0 };
-        let lost = by_guess * self.validation.lost.unwrap_or(0.0);
+        let lost = self.validation.lost.unwrap_or(0.0);
         let told =
             format!("{:.1} % of {tried} fresh requests came a revolution or more off", 100.0 * self.validation.late);
         let (strayed, uneven, headless) = (self.validation.strayed, self.moves.uneven, self.geometry.unknown_heads());
@@ -126,7 +126,7 @@ impl DriveKnowledge {
             ),
             _ if tried == 0 => Grade::Usable("no fresh request could be asked to try it".into()),
             off if off > OFF.1 => Grade::Refused(told),
-            _ if lost > SLOWER => Grade::Refused(format!(
+            _ if by_guess * lost > SLOWER => Grade::Refused(format!(
                 "what a scheduler would pick takes {:.0} % longer than predicted, since so much lies elsewhere than was found",
                 100.0 * lost
             )),

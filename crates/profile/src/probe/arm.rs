@@ -3,6 +3,7 @@
 //! whether it was caught then or a revolution later; the moments are narrowed down, and a normal distribution is fitted
 //! to what was caught (SYSTEM.md, Section 3).
 
+use crate::drift::off_by_chance;
 use crate::estimate::{extremes, fraction, signed_fraction};
 use crate::eye::Eye;
 use crate::map::{MapRegion, SectorPlace};
@@ -32,8 +33,6 @@ const WIDEST: f64 = 1.0 / 3.0;
 const TELLING: f64 = 2.5;
 /// Where the spread is less than this share of a revolution, nothing varies.
 const STEADY: f64 = 1.0 / 300.0;
-/// Completions are as late as this by chance, in standard deviations.
-const BY_CHANCE: f64 = 6.0;
 /// Each spread that is tried is so many times the one before: neighbours are as likely as one another.
 const COARSE: f64 = 1.12;
 /// How likely a catch is that nothing explains, and the least that any trial is likely, whose logarithm is taken.
@@ -202,7 +201,7 @@ pub fn reach<'r, D: Device>(
     }
 }
 
-/// The same by trials that tell what they tell today.
+/// Measures it once; nothing where most trials tell nothing.
 fn try_reach<'r, D: Device>(
     eye: &mut Eye<D>,
     verb: Verb,
@@ -337,7 +336,7 @@ fn trial<D: Device>(
     // As if a write completed at the angle at which a read does.
     let response = reply.response().as_ms() - if verb.writes() { eye.write_lag } else { 0.0 };
     // What came at another angle came from memory, or was held up.
-    let known = eye.drift.tells((response - at) / period, 0.5 * there.width() + BY_CHANCE * eye.clock.noise);
+    let known = eye.drift.tells((response - at) / period, off_by_chance(&there, &eye.clock));
     let caught = response < at + period / 2.0;
     Ok(known.then_some((Trial { at: at - passes, caught, called_off }, response - passes)))
 }
@@ -367,7 +366,7 @@ fn try_together<D: Device>(
     }
     let response = other.end.since(one.end).as_ms();
     // What came at another angle came from memory, or was held up.
-    let known = eye.drift.tells((response - at) / period, 0.5 * there.width() + BY_CHANCE * eye.clock.noise);
+    let known = eye.drift.tells((response - at) / period, off_by_chance(&there, &eye.clock));
     let caught = response < at + period / 2.0;
     Ok(known.then_some((Trial { at: at - passes, caught, called_off: 0.0 }, response - passes)))
 }

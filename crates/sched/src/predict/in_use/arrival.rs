@@ -7,7 +7,7 @@
 //!
 //! A device that has several at once goes by what is near itself, if that gains anything: how long one takes after the other tells
 //! little of the way between them. There arrival is tried now and then unless they seem to rise or surely fall, and must cost nothing.
-//! Nor is it tried while writes come back from a buffer that has room, nor where there are no others but writes that may be buffered:
+//! Nor is it tried while writes come back from a buffer that has room, nor where hardly anything came but writes that may be buffered:
 //! whatever is gone by costs nothing then, and what it costs to write them back is seen thousands of commands later.
 
 use super::slope::{DistanceSlope, Rise, Stride};
@@ -131,9 +131,9 @@ impl ArrivalTrial {
                 // What is known of a rise by now would only hide that it ends.
                 if rises || self.slope.seen >= KEPT || (asked && self.is_other()) {
                     self.slope.clear();
-                } else if self.left == 0 && self.slope.telling >= FEWEST {
+                } else if asked && self.left == 0 && self.slope.count_telling() >= FEWEST {
                     let is_flat = rise.is_some_and(none);
-                    let may_gain = !stride.alone && asked && self.since >= LATELY && !rise.is_some_and(counts);
+                    let may_gain = !stride.alone && self.since >= LATELY && !rise.is_some_and(counts);
                     if !stride.alone && (is_flat || may_gain) && self.slope.are_writes_buffered() {
                         self.left = HELD;
                     } else if is_flat || may_gain {

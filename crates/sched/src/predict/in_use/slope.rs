@@ -1,14 +1,16 @@
 //! By how much commands take longer the farther they lie from the last one: a line through their times, by the logarithm of distance.
 //!
 //! Commands that do the same and are of about one size are compared with one another alone. A write that may end in a buffer tells nothing:
-//! it takes as long wherever it lies, and what it costs to write it back is seen thousands of commands later. Distances are in octaves,
-//! times in ns.
+//! it takes as long wherever it lies, and what it costs to write it back is seen thousands of commands later.
+//!
+//! Distances are in octaves, times in nanoseconds.
 
 use block::Verb;
 
 /// Octaves of sizes that are told apart; what is longer counts as the longest.
 const SIZES: usize = 16;
-/// What commands of a size do: they read, they write to the medium, or they write into a buffer if there is one.
+/// What commands of a size do: they read, they write to the medium, or they write into a buffer if there is one. The last tell nothing of
+/// distance.
 const DEEDS: usize = 3;
 const READS: usize = 0;
 const WRITES_THROUGH: usize = 1;
@@ -48,11 +50,6 @@ impl Stride {
             _ => READS,
         };
         Stride { kind: DEEDS * size + deed, octaves: octaves(distance), took: took as f64, alone: true }
-    }
-
-    /// Whether it took longer if it was farther away, were there an arm.
-    fn tells(&self) -> bool {
-        self.kind % DEEDS != WRITES
     }
 }
 
@@ -117,26 +114,24 @@ pub(super) struct Rise {
 pub(super) struct DistanceSlope {
     kins: Vec<Kin>,
     pub(super) seen: u32,
-    /// Those of them that tell anything.
-    pub(super) telling: u32,
 }
 
 impl Default for DistanceSlope {
     fn default() -> DistanceSlope {
-        DistanceSlope { kins: vec![Kin::default(); DEEDS * SIZES], seen: 0, telling: 0 }
+        DistanceSlope { kins: vec![Kin::default(); DEEDS * SIZES], seen: 0 }
     }
 }
 
 impl DistanceSlope {
     pub(super) fn clear(&mut self) {
         self.kins.fill(Kin::default());
-        (self.seen, self.telling) = (0, 0);
+        self.seen = 0;
     }
 
-    pub(super) fn add(&mut self, stride: Stride) {
-        self.kins[stride.kind].add(stride.octaves, stride.took);
+    pub(super) fn add(&mut self, Stride { kind, octaves, took, .. }: Stride) {
+        let kin = &mut self.kins[kind];
+        kin.add(octaves, took);
         self.seen += 1;
-        self.telling += u32::from(stride.tells());
     }
 
     /// The mean time of a command's kind and what this one counts as beside it; nothing where the kind is not known. Among several in
@@ -155,10 +150,20 @@ impl DistanceSlope {
         })
     }
 
-    /// Over all kinds but writes that may be buffered; nothing where most of the time is of kinds of which too little is known.
+    /// The kinds that tell anything of distance.
+    fn telling_kins(&self) -> impl Iterator<Item = &Kin> {
+        self.kins.chunks_exact(DEEDS).flat_map(|kins| &kins[..WRITES])
+    }
+
+    /// How many commands tell anything.
+    pub(super) fn count_telling(&self) -> u32 {
+        self.telling_kins().map(|kin| kin.count as u32).sum()
+    }
+
+    /// Over all kinds that tell anything; nothing where most of the time is of kinds of which too little is known.
     pub(super) fn rise(&self) -> Option<Rise> {
         let (mut all, mut told, mut rise, mut variance) = (0.0, 0.0, 0.0, 0.0);
-        for kin in self.kins.chunks_exact(DEEDS).flat_map(|kins| &kins[..WRITES]) {
+        for kin in self.telling_kins() {
             let time = kin.count * kin.took;
             all += time;
             if let Some((slope, chance)) = kin.slope() {
